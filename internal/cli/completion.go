@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coop-dev/coop/client"
+)
+
+// completeSandbox completes names. It never starts a daemon: pressing the tab
+// key must not change anything.
+func (a *app) completeSandbox(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), answerTimeout)
+	defer cancel()
+	c, err := a.peek(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer c.Close()
+	all, err := c.ListAll(ctx, client.ListOptions{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, sb := range all {
+		if strings.HasPrefix(sb.Name, typed) {
+			names = append(names, escape(sb.Name))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeOne completes a single sandbox, completeMany any number.
+func (a *app) completeOne(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.completeSandbox(cmd, args, typed)
+}

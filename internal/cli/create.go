@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coop-dev/coop/client"
+)
+
+type createOptions struct{ spec specFlags }
+
+func newCreate(a *app) *cobra.Command {
+	o := &createOptions{}
+	cmd := &cobra.Command{
+		Use:   "create [flags]",
+		Short: "create and start a sandbox, print its id",
+		Args:  usage(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), a) },
+	}
+	o.spec.add(cmd.Flags())
+	return cmd
+}
+
+func (o *createOptions) run(ctx context.Context, a *app) error {
+	if a.flags.sandbox != "" {
+		return &usageError{message: "create makes a new sandbox", hint: "--name gives it a name"}
+	}
+	req, err := o.spec.request()
+	if err != nil {
+		return err
+	}
+	c, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	sb, err := c.Create(ctx, req, client.WithIdempotencyKey(rand.Text()))
+	if err != nil {
+		return err
+	}
+	a.warnDegraded(sb)
+	if a.flags.json {
+		return a.printJSON(sb)
+	}
+	return a.printLine(sb.ID)
+}

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/coop-dev/coop/api"
+)
+
+// specFlags say what a new sandbox is like; run and create share them.
+type specFlags struct {
+	name, image, driver, user string
+	workspace, mode, network  string
+	cpu                       float64
+	pids                      int64
+	memory, disk, ttl         string
+	env, labels               []string
+	volumes, mounts           []string
+	seccomp                   string
+	readOnlyRoot              bool
+	optional                  []string
+}
+
+func (s *specFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&s.name, "name", "", "name of the sandbox (default: after the directory)")
+	f.StringVar(&s.image, "image", "", "root filesystem (default host)")
+	f.StringVar(&s.workspace, "workspace", "", "directory, git URL or volume to work on (default: the current directory)")
+	f.StringVar(&s.mode, "mode", "", "overlay, bind, clone, volume or none (default overlay)")
+	f.StringVar(&s.network, "network", "", "veth, host or none")
+	f.Float64Var(&s.cpu, "cpu", 0, "how many processors at most")
+	f.StringVar(&s.memory, "memory", "", "how much memory at most, as 4GiB")
+	f.Int64Var(&s.pids, "pids", 0, "how many processes at most")
+	f.StringVar(&s.disk, "disk", "", "how much may be written at most, as 10GiB")
+	f.StringVar(&s.ttl, "ttl", "", "stop after this long, as 24h")
+	f.StringArrayVarP(&s.env, "env", "e", nil, "K=V, or K for the value it has here")
+	f.StringArrayVar(&s.labels, "label", nil, "K=V")
+	f.StringArrayVar(&s.volumes, "volume", nil, "NAME:TARGET[:ro]")
+	f.StringArrayVar(&s.mounts, "mount", nil, "PATH:TARGET[:rw], read-only unless :rw")
+	f.StringVar(&s.seccomp, "seccomp", "", "default, strict, nesting or off")
+	f.BoolVar(&s.readOnlyRoot, "read-only-root", false, "nothing outside workspace and /tmp can be written")
+	f.StringVar(&s.driver, "driver", "", "auto, overlay, sqlite or copy")
+	f.StringVarP(&s.user, "user", "u", "", "name, uid or uid:gid inside")
+	f.StringSliceVar(&s.optional, "optional", nil, "a fence that may be missing, as limits")
+}
+
+// request checks the flags and puts them into the API's words.
+func (s *specFlags) request() (req api.CreateRequest, err error) {
+	req = api.CreateRequest{Name: s.name, Image: s.image, Driver: s.driver}
+	if req.Workspace, err = s.workspaceSpec(); err != nil {
+		return req, err
+	}
+	if req.Limits, err = s.limits(); err != nil {
+		return req, err
+	}
+	if req.Env, err = envMap(s.env); err != nil {
+		return req, err
+	}
+	if req.Labels, err = labelMap(s.labels); err != nil {
+		return req, err
+	}
+	if req.Mounts, err = s.mountList(); err != nil {
+		return req, err
+	}
+	if req.TTL, err = parseTTL(s.ttl); err != nil {
+		return req, err
+	}
+	if s.network != "" {
+		req.Network = &api.Network{Mode: s.network}
+	}
+	if s.user != "" {
+		req.Agent = &api.Agent{User: s.user}
+	}
+	if s.seccomp != "" || s.readOnlyRoot || len(s.optional) > 0 {
+		req.Security = &api.Security{Seccomp: s.seccomp, ReadonlyRoot: s.readOnlyRoot, Optional: s.optional}
+	}
+	return req, nil
+}
+
+func (s *specFlags) workspaceSpec() (*api.Workspace, error) {
+	ws := &api.Workspace{Source: s.workspace, Mode: s.mode}
+	switch s.mode {
+	case "none":
+		if s.workspace != "" {
+			return nil, &usageError{message: "--mode none has no workspace, but --workspace is given"}
+		}
+		return ws, nil
+	case "volume":
+		if s.workspace == "" {
+			return nil, &usageError{message: "--mode volume needs the volume's name", hint: "--workspace NAME"}
+		}
+		return ws, nil
+	case "clone":
+		if strings.Contains(s.workspace, ":") { // a URL, or host:path as git and ssh write it
+			return ws, nil
+		}
+	case "":
+		ws.Mode = "overlay"
+	}
+	var err error
+	ws.Source, err = directory(s.workspace)
+	return ws, err
+}
+
+// directory is where a workspace comes from, without symbolic links, so that
+// the sandbox is found again from wherever its directory is entered.
+func directory(path string) (string, error) {
+	if path == "" {
+		return workingDir()
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return "", fmt.Errorf("workspace %s: %w", path, pathCause(err))
+	}
+	return real, nil
+}
+
+// pathCause drops the repeated path of an os error.
+func pathCause(err error) error {
+	if pathErr, ok := err.(*os.PathError); ok {
+		return pathErr.Err
+	}
+	return err
+}
+
+func (s *specFlags) limits() (*api.Limits, error) {
+	if s.cpu < 0 || s.pids < 0 {
+		return nil, &usageError{message: "--cpu and --pids cannot be negative"}
+	}
+	l := &api.Limits{CPU: s.cpu, PIDs: s.pids}
+	for _, size := range []struct {
+		flag, text string
+		into       *api.Size
+	}{{"--memory", s.memory, &l.Memory}, {"--disk", s.disk, &l.Disk}} {
+		if size.text == "" {
+			continue
+		}
+		n, err := api.ParseSize(size.text)
+		if err != nil {
+			return nil, &usageError{message: size.flag + ": " + err.Error()}
+		}
+		*size.into = n
+	}
+	if *l == (api.Limits{}) {
+		return nil, nil
+	}
+	return l, nil
+}
+
+func parseTTL(text string) (api.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, &usageError{message: fmt.Sprintf("--ttl: %q is not a duration such as 24h", text)}
+	}
+	return api.Duration(d), nil
+}
+
+// envMap reads K=V, and K alone as the value K has here. What is asked for and
+// not there is a mistake: an agent without its key fails much later.
+func envMap(list []string) (map[string]string, error) {
+	var env map[string]string
+	for _, item := range list {
+		key, value, given := strings.Cut(item, "=")
+		if key == "" {
+			return nil, &usageError{message: fmt.Sprintf("--env: %q is neither K=V nor K", item)}
+		}
+		if !given {
+			if value, given = os.LookupEnv(key); !given {
+				return nil, &usageError{message: fmt.Sprintf("--env: %s is not set here", key), hint: "give it a value: -e " + key + "=…"}
+			}
+		}
+		env = put(env, key, value)
+	}
+	return env, nil
+}
+
+func labelMap(list []string) (map[string]string, error) {
+	var labels map[string]string
+	for _, item := range list {
+		key, value, ok := strings.Cut(item, "=")
+		if key == "" || !ok {
+			return nil, &usageError{message: fmt.Sprintf("--label: %q is not K=V", item)}
+		}
+		labels = put(labels, key, value)
+	}
+	return labels, nil
+}
+
+func put(m map[string]string, key, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	return m
+}
+
+func (s *specFlags) mountList() ([]api.Mount, error) {
+	var all []api.Mount
+	for _, item := range s.mounts {
+		m, err := parseMount("--mount", item, false)
+		if err != nil {
+			return nil, err
+		}
+		if m.Source, err = filepath.Abs(m.Source); err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	for _, item := range s.volumes {
+		m, err := parseMount("--volume", item, true)
+		if err != nil {
+			return nil, err
+		}
+		if strings.ContainsRune(m.Source, '/') {
+			return nil, &usageError{message: fmt.Sprintf("--volume: %q is a path, not a volume's name", m.Source), hint: "--mount is for paths"}
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// parseMount reads SOURCE:TARGET[:ro|:rw].
+func parseMount(flag, item string, write bool) (api.Mount, error) {
+	parts := strings.Split(item, ":")
+	if len(parts) == 3 && (parts[2] == "ro" || parts[2] == "rw") {
+		write = parts[2] == "rw"
+		parts = parts[:2]
+	}
+	if len(parts) != 2 || parts[0] == "" || parts[1] == "" {
+		return api.Mount{}, &usageError{message: fmt.Sprintf("%s: %q is not SOURCE:TARGET with :ro or :rw after it", flag, item)}
+	}
+	return api.Mount{Source: parts[0], Target: parts[1], Write: write}, nil
+}

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func newStart(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "start [SANDBOX]",
+		Short: "run a stopped sandbox again",
+		Args:  usage(cobra.MaximumNArgs(1)),
+		RunE:  func(cmd *cobra.Command, args []string) error { return start(cmd.Context(), a, args) },
+
+		ValidArgsFunction: a.completeOne,
+	}
+}
+
+func start(ctx context.Context, a *app, args []string) error {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ref, err := a.resolve(ctx, c, args)
+	if err != nil {
+		return err
+	}
+	sb, err := c.Start(ctx, ref)
+	if err != nil {
+		return err
+	}
+	a.warnDegraded(sb)
+	return a.changed(sb, "started")
+}

@@ -1,0 +1,122 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coop-dev/coop/api"
+	"github.com/coop-dev/coop/internal/engine"
+	"github.com/coop-dev/coop/internal/linux/cgroup"
+	"github.com/coop-dev/coop/internal/linux/probe"
+	"github.com/coop-dev/coop/internal/server"
+	"github.com/coop-dev/coop/internal/store"
+)
+
+// daemon holds the parts.
+type daemon struct {
+	options Options
+	log     *slog.Logger
+	cancel  context.CancelCauseFunc
+	store   store.Store
+	cgroups *cgroup.Parent
+	engine  *engine.Engine
+	server  *server.Server
+	idle    idle
+	stopAll atomic.Bool
+}
+
+var (
+	errIdle     = errors.New("nothing to do")
+	errShutdown = errors.New("asked to")
+)
+
+// shutdown begins the end. Sandboxes are stopped unless they are to be kept.
+func (d *daemon) shutdown(keep bool) {
+	d.stopAll.Store(!keep)
+	d.cancel(errShutdown)
+}
+
+func (d *daemon) close() {
+	d.engine.Close()
+	err := errors.Join(d.store.Close(), d.cgroups.Close())
+	if err != nil {
+		d.log.Error("close", "err", err)
+	}
+}
+
+// idle ends a daemon that has had nothing to do for a while. It sets a timer
+// when the last sandbox or request goes and takes it away when one comes:
+// nothing wakes the daemon in between.
+type idle struct {
+	expire func()
+
+	mu      sync.Mutex
+	started bool
+	active  int
+	running int
+	timer   *time.Timer
+}
+
+func (i *idle) start() { i.change(func() { i.started = true }) }
+
+func (i *idle) requests(delta int) { i.change(func() { i.active += delta }) }
+
+func (i *idle) sandboxes(n int) { i.change(func() { i.running = n }) }
+
+func (i *idle) change(f func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	f()
+	if i.timer != nil {
+		i.timer.Stop()
+		i.timer = nil
+	}
+	if i.started && i.active == 0 && i.running == 0 {
+		i.timer = time.AfterFunc(idleExit, i.check)
+	}
+}
+
+// check decides under the lock: a request may have come while the timer fired.
+func (i *idle) check() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.active == 0 && i.running == 0 {
+		i.expire()
+	}
+}
+
+// adapter fits the engine's concrete Exec to the server's interface.
+type adapter struct{ *engine.Engine }
+
+// Exec starts a command.
+func (a adapter) Exec(ctx context.Context, ref string, c engine.Command) (server.Exec, error) {
+	x, err := a.Engine.Exec(ctx, ref, c)
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// Checks looks at the host, with or without a daemon.
+func Checks(ctx context.Context, home string) []api.Check {
+	var out []api.Check
+	for _, c := range probe.Run(ctx, probe.Options{Home: home}) {
+		out = append(out, api.Check{Name: c.Name, OK: c.OK, Required: c.Required, Detail: c.Detail, Hint: c.Hint})
+	}
+	return out
+}
+
+// without names the system-call fences the escape tests take away, to prove
+// that a fence is what stops an attack. It is empty in every other process.
+func without() []string {
+	if v := os.Getenv("COOP_TEST_WITHOUT"); v != "" {
+		return strings.Split(v, ",")
+	}
+	return nil
+}

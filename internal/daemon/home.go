@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/coop-dev/coop/internal/sandbox"
+)
+
+// makeHome makes COOP_HOME, private to its user.
+func makeHome(home string) error {
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return explainHome(home, err)
+	}
+	st, err := os.Stat(home)
+	if err != nil {
+		return explainHome(home, err)
+	}
+	if st.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(home, 0o700); err != nil {
+			return explainHome(home, err)
+		}
+	}
+	probe, err := os.CreateTemp(home, ".writable-")
+	if err != nil {
+		return explainHome(home, err)
+	}
+	_ = probe.Close()
+	return explainHome(home, os.Remove(probe.Name()))
+}
+
+func explainHome(home string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME %s: the disk is full", home).
+			WithHint("free some space, or set COOP_HOME to another disk")
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME %s is not writable: %w", home, err).
+			WithHint("set COOP_HOME to a directory you own")
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
+		return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME %s is not a directory", home).
+			WithHint("set COOP_HOME to a directory you own")
+	}
+	return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME %s: %w", home, err)
+}
+
+const maxLog = 8 << 20
+
+// openLog opens daemon.log, keeping one predecessor when it has grown.
+func openLog(home string) (*os.File, error) {
+	name := filepath.Join(home, "daemon.log")
+	if st, err := os.Stat(name); err == nil && st.Size() > maxLog {
+		_ = os.Rename(name, name+".1") // at worst the file goes on growing
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return f, explainHome(home, err)
+}

@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/coop-dev/coop/internal/sandbox"
+	"github.com/coop-dev/coop/internal/workspace"
+)
+
+// undo is a stack of releases, run backwards when a create fails.
+type undo []func()
+
+func (u *undo) add(f func()) { *u = append(*u, f) }
+
+func (u *undo) run() {
+	for i := len(*u) - 1; i >= 0; i-- {
+		(*u)[i]()
+	}
+}
+
+// Create makes a sandbox and starts it. replayed says that the idempotency key
+// was used before and the sandbox is the one it made then.
+func (e *Engine) Create(ctx context.Context, spec sandbox.Spec, o CreateOptions) (v View, replayed bool, err error) {
+	spec = spec.WithDefaults()
+	if err := spec.Validate(); err != nil {
+		return View{}, false, err
+	}
+	if o.IdempotencyKey != "" {
+		if v, err, ok := e.replay(ctx, o); ok {
+			return v, err == nil, err
+		}
+	}
+	src, err := e.openSource(&spec)
+	if err != nil {
+		return View{}, false, err
+	}
+	if src != nil {
+		defer src.Close()
+	}
+	v, err = e.create(ctx, spec, src, o)
+	if o.IdempotencyKey != "" && sandbox.CodeOf(err) == sandbox.Conflict {
+		if v, rerr, ok := e.replay(ctx, o); ok { // another request with the key was faster
+			return v, rerr == nil, rerr
+		}
+	}
+	return v, false, err
+}
+
+// replay answers a create whose key is known.
+func (e *Engine) replay(ctx context.Context, o CreateOptions) (View, error, bool) {
+	r, err := e.Store.ByKey(ctx, o.IdempotencyKey)
+	if sandbox.CodeOf(err) == sandbox.NotFound && err != nil {
+		return View{}, nil, false
+	}
+	if err != nil {
+		return View{}, err, true
+	}
+	switch {
+	case r.RequestHash != o.RequestHash:
+		err = sandbox.Errorf(sandbox.Conflict, "the idempotency key was used for another request").
+			WithHint("use a new key for a new request")
+	case r.Status == sandbox.Deleted:
+		err = sandbox.Errorf(sandbox.Gone, "the sandbox made with this idempotency key was deleted")
+	case r.Status == sandbox.Creating:
+		err = sandbox.Errorf(sandbox.Conflict, "the sandbox of this idempotency key is still being created").
+			WithHint("ask again in a moment")
+	}
+	return e.view(r), err, true
+}
+
+// openSource opens the workspace's directory and writes its real path into the spec.
+func (e *Engine) openSource(spec *sandbox.Spec) (*workspace.Source, error) {
+	if spec.Workspace.Source == "" {
+		return nil, nil
+	}
+	src, err := workspace.Open(spec.Workspace.Source, e.Home)
+	if err != nil {
+		return nil, err
+	}
+	spec.Workspace.Source = src.Path
+	return src, nil
+}
+
+// create does it step by step, each release registered right after its
+// acquisition.
+func (e *Engine) create(ctx context.Context, spec sandbox.Spec, src *workspace.Source, o CreateOptions) (v View, err error) {
+	var u undo
+	defer func() {
+		if err != nil {
+			u.run()
+		}
+	}()
+	r := &sandbox.Record{
+		ID: sandbox.NewID(time.Now()), Spec: spec, Status: sandbox.Creating, ReviewStatus: sandbox.ReviewPending,
+		Driver: "overlay", DriverReason: "the kernel's overlayfs works here",
+		IdempotencyKey: o.IdempotencyKey, RequestHash: o.RequestHash, CreatedAt: time.Now().UTC(),
+	}
+	if e.root {
+		if r.IDBase, err = e.bases.take(); err != nil {
+			return v, err
+		}
+		u.add(func() { e.bases.release(r.IDBase) })
+	}
+	unlock := e.locks.lock(r.ID)
+	defer unlock()
+	if err := e.insert(ctx, r, o.Actor); err != nil {
+		return v, err
+	}
+	u.add(func() { e.purge(r, o.Actor, err) })
+	dir := e.dir(r.ID)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return v, diskError(err)
+	}
+	u.add(func() { e.removeDir(r.ID) })
+	l, err := e.launch(ctx, r, src, true)
+	if err != nil {
+		return v, diskError(err)
+	}
+	u.add(func() { e.end(l) })
+	r.Status = sandbox.Running
+	if err := e.Store.Update(ctx, r, transition(r, sandbox.Creating, o.Actor, "")); err != nil {
+		return v, err
+	}
+	e.attend(r.ID, l)
+	return e.view(r), nil
+}
+
+// insert writes the record, finding a free name if none was asked for.
+func (e *Engine) insert(ctx context.Context, r *sandbox.Record, actor string) error {
+	asked := r.Spec.Name != ""
+	base := r.Spec.Name
+	if !asked {
+		base = "sandbox"
+		if r.Spec.Workspace.Source != "" {
+			base = sandbox.NameFor(r.Spec.Workspace.Source)
+		}
+	}
+	for n := 1; ; n++ {
+		r.Spec.Name = base
+		if n > 1 && n < 10 {
+			r.Spec.Name = fmt.Sprintf("%s-%d", base, n)
+		} else if n >= 10 { // a crowd: the end of the id is random
+			r.Spec.Name = fmt.Sprintf("%s-%s", base, r.ID[len(r.ID)-8:])
+		}
+		audit := sandbox.AuditEntry{Event: "create", Sandbox: r.ID, Name: r.Spec.Name, To: sandbox.Creating, Actor: actor, At: time.Now().UTC()}
+		err := e.Store.Create(ctx, r, audit)
+		if sandbox.CodeOf(err) != sandbox.Conflict || asked || n > 10 || keyTaken(err) {
+			return err
+		}
+	}
+}
+
+// keyTaken tells a used idempotency key from a taken name.
+func keyTaken(err error) bool {
+	var e *sandbox.Error
+	return errors.As(err, &e) && e.Details["field"] == "idempotencyKey"
+}
+
+// purge forgets a sandbox that did not come to be. It must happen also when the
+// request was cancelled.
+func (e *Engine) purge(r *sandbox.Record, actor string, cause error) {
+	audit := sandbox.AuditEntry{
+		Event: "transition", Sandbox: r.ID, Name: r.Spec.Name, From: sandbox.Creating, To: sandbox.Deleted,
+		Actor: actor, Detail: cause.Error(), At: time.Now().UTC(),
+	}
+	if err := e.Store.Purge(context.Background(), r.ID, audit); err != nil {
+		e.Log.Error("purge record", "sandbox", r.ID, "err", err)
+	}
+}
+
+// transition is the audit line of a change of state.
+func transition(r *sandbox.Record, from sandbox.Status, actor, detail string) sandbox.AuditEntry {
+	return sandbox.AuditEntry{
+		Event: "transition", Sandbox: r.ID, Name: r.Spec.Name, From: from, To: r.Status,
+		Actor: actor, Detail: detail, At: time.Now().UTC(),
+	}
+}

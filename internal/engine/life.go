@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/coop-dev/coop/internal/linux/cgroup"
+	"github.com/coop-dev/coop/internal/sandbox"
+)
+
+// DefaultGrace is how long programs may take after SIGTERM.
+const DefaultGrace = 5 * time.Second
+
+// attend enters a running sandbox and watches for its end.
+func (e *Engine) attend(id sandbox.ID, l *live) {
+	e.setLive(id, l)
+	go func() {
+		<-l.init.Lost()
+		e.lost(id, l)
+	}()
+}
+
+// lost is called when PID 1 has hung up. If we did not do it ourselves, PID 1
+// was killed from outside, by the kernel for want of memory for instance.
+func (e *Engine) lost(id sandbox.ID, l *live) {
+	if e.running(id) != l {
+		return
+	}
+	unlock := e.locks.lock(id)
+	defer unlock()
+	if e.running(id) != l {
+		return
+	}
+	ctx := context.Background()
+	e.end(l)
+	e.setLive(id, nil)
+	r, err := e.Store.Get(ctx, id)
+	if err != nil || r.Status != sandbox.Running {
+		return
+	}
+	detail := "PID 1 ended unexpectedly"
+	e.Log.Warn("sandbox ended unexpectedly", "sandbox", id)
+	if err := e.settle(ctx, r, sandbox.Stopped, "daemon", detail); err != nil {
+		e.Log.Error("note end of sandbox", "sandbox", id, "err", err)
+	}
+}
+
+// settle writes a new state.
+func (e *Engine) settle(ctx context.Context, r *sandbox.Record, to sandbox.Status, actor, detail string) error {
+	from := r.Status
+	now := time.Now().UTC()
+	r.Status, r.UpdatedAt = to, now
+	switch to {
+	case sandbox.Stopped:
+		r.StoppedAt = &now
+	case sandbox.Deleted:
+		r.DeletedAt = &now
+	case sandbox.Running:
+		r.StoppedAt, r.Failure = nil, nil
+	}
+	return e.Store.Update(ctx, r, transition(r, from, actor, detail))
+}
+
+// end kills what runs and returns when processes and control group are gone.
+func (e *Engine) end(l *live) {
+	if err := l.init.Kill(context.Background()); err != nil {
+		e.Log.Error("kill PID 1", "err", err)
+	}
+	l.init.Close()
+	if l.group != nil {
+		e.removeGroup("", l.group)
+	}
+}
+
+func (e *Engine) removeGroup(id sandbox.ID, g *cgroup.Group) {
+	if err := errors.Join(g.Kill(), g.Remove(context.Background())); err != nil {
+		e.Log.Error("remove control group", "sandbox", id, "err", err)
+	}
+	_ = g.Close() // descriptors only
+}
+
+// removeDir makes a sandbox's directory disappear at once and then removes it.
+func (e *Engine) removeDir(id sandbox.ID) {
+	if err := e.deleteDir(id); err != nil {
+		e.Log.Error("remove directory", "sandbox", id, "err", err)
+	}
+}
+
+func (e *Engine) deleteDir(id sandbox.ID) error {
+	if err := os.Rename(e.dir(id), e.doomed(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(e.doomed(id))
+}
+
+// resolve finds a sandbox and locks it; the record is read under the lock.
+func (e *Engine) resolve(ctx context.Context, ref string) (*sandbox.Record, func(), error) {
+	found, err := e.Store.Resolve(ctx, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	unlock := e.locks.lock(found.ID)
+	r, err := e.Store.Resolve(ctx, string(found.ID))
+	if err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return r, unlock, nil
+}
+
+// Delete removes a sandbox. It returns when nothing of it is left.
+func (e *Engine) Delete(ctx context.Context, ref, actor string) error {
+	r, unlock, err := e.resolve(ctx, ref)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	ctx = context.WithoutCancel(ctx) // begun is begun: half a delete helps nobody
+	if l := e.running(r.ID); l != nil {
+		e.end(l)
+		e.setLive(r.ID, nil)
+	}
+	if err := e.deleteDir(r.ID); err != nil {
+		return sandbox.Errorf(sandbox.Internal, "remove the sandbox's files: %w", err)
+	}
+	if err := e.settle(ctx, r, sandbox.Deleted, actor, ""); err != nil {
+		return err
+	}
+	e.bases.release(r.IDBase)
+	return nil
+}
+
+// Stop ends the programs, gently at first, and keeps the files.
+func (e *Engine) Stop(ctx context.Context, ref string, grace time.Duration, actor string) (View, error) {
+	r, unlock, err := e.resolve(ctx, ref)
+	if err != nil {
+		return View{}, err
+	}
+	defer unlock()
+	l := e.running(r.ID)
+	if l == nil {
+		return e.view(r), nil // stopping twice is stopping
+	}
+	if err := l.init.Terminate(ctx, grace); err != nil && ctx.Err() != nil {
+		return View{}, context.Cause(ctx)
+	}
+	ctx = context.WithoutCancel(ctx)
+	e.end(l)
+	e.setLive(r.ID, nil)
+	if err := e.settle(ctx, r, sandbox.Stopped, actor, ""); err != nil {
+		return View{}, err
+	}
+	return e.view(r), nil
+}
+
+// Start brings a stopped sandbox up again with the files it had.
+func (e *Engine) Start(ctx context.Context, ref, actor string) (View, error) {
+	r, unlock, err := e.resolve(ctx, ref)
+	if err != nil {
+		return View{}, err
+	}
+	defer unlock()
+	if e.running(r.ID) != nil {
+		return e.view(r), nil
+	}
+	spec := r.Spec
+	src, err := e.openSource(&spec)
+	if err != nil {
+		return View{}, err
+	}
+	if src != nil {
+		defer src.Close()
+	}
+	l, err := e.launch(ctx, r, src, false)
+	if err != nil {
+		return View{}, diskError(err)
+	}
+	if err := e.settle(ctx, r, sandbox.Running, actor, ""); err != nil {
+		e.end(l)
+		return View{}, err
+	}
+	e.attend(r.ID, l)
+	return e.view(r), nil
+}
+
+// StopAll stops every running sandbox, for a shutdown that keeps none.
+func (e *Engine) StopAll(ctx context.Context, grace time.Duration, actor string) error {
+	e.mu.Lock()
+	ids := make([]sandbox.ID, 0, len(e.live))
+	for id := range e.live {
+		ids = append(ids, id)
+	}
+	e.mu.Unlock()
+	errs := make(chan error, len(ids))
+	for _, id := range ids {
+		go func() {
+			_, err := e.Stop(ctx, string(id), grace, actor)
+			errs <- err
+		}()
+	}
+	var all error
+	for range ids {
+		all = errors.Join(all, <-errs)
+	}
+	return all
+}

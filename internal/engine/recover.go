@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/coop-dev/coop/internal/launch"
+	"github.com/coop-dev/coop/internal/linux/cgroup"
+	"github.com/coop-dev/coop/internal/sandbox"
+	"github.com/coop-dev/coop/internal/store"
+)
+
+// Found is what a recovery met.
+type Found struct {
+	Running, Stopped, Unfinished, Strays int
+}
+
+// Recover brings store, directories, control groups and live PID 1s into
+// agreement after whatever ended the last daemon. Starting is recovering: there
+// is no other way to start.
+//
+//	record    directory  PID 1   becomes
+//	creating  any        any     nothing: it was never given to anybody
+//	any       gone       -       deleted: its delete was interrupted
+//	any       there      alive   running
+//	running   there      gone    stopped
+//	none      there      any     nothing
+func (e *Engine) Recover(ctx context.Context) (Found, error) {
+	var found Found
+	known := map[sandbox.ID]*sandbox.Record{}
+	for cursor := ""; ; {
+		page, err := e.Store.List(ctx, store.Filter{Limit: 1000, Cursor: cursor})
+		if err != nil {
+			return found, err
+		}
+		for _, r := range page.Records {
+			known[r.ID] = r
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	e.recoverAll(ctx, known, &found)
+	if err := e.strays(ctx, known, &found); err != nil {
+		return found, err
+	}
+	return found, e.strayGroups(&found)
+}
+
+// recoverAll looks after every record, a few at a time.
+func (e *Engine) recoverAll(ctx context.Context, known map[sandbox.ID]*sandbox.Record, found *Found) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	slots := make(chan struct{}, 8)
+	for _, r := range known {
+		e.bases.hold(r.IDBase)
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			was := e.recoverOne(ctx, r)
+			mu.Lock()
+			defer mu.Unlock()
+			*was(found)++
+		}()
+	}
+	wg.Wait()
+}
+
+// recoverOne carries out a line of the table and says which counter it is.
+func (e *Engine) recoverOne(ctx context.Context, r *sandbox.Record) func(*Found) *int {
+	dir := e.dir(r.ID)
+	_, err := os.Stat(dir)
+	switch {
+	case r.Status == sandbox.Creating:
+		e.destroy(dir)
+		e.removeDir(r.ID)
+		e.purge(r, "daemon", errors.New("the daemon ended during create"))
+		e.bases.release(r.IDBase)
+		return func(f *Found) *int { return &f.Unfinished }
+	case errors.Is(err, fs.ErrNotExist):
+		e.removeDir(r.ID)
+		e.note(ctx, r, sandbox.Deleted, "finished an interrupted delete")
+		e.bases.release(r.IDBase)
+		return func(f *Found) *int { return &f.Unfinished }
+	}
+	in, err := launch.Connect(ctx, dir)
+	if err == nil {
+		e.resume(ctx, r, in)
+		return func(f *Found) *int { return &f.Running }
+	}
+	if !errors.Is(err, launch.ErrNotRunning) && !errors.Is(err, fs.ErrNotExist) {
+		e.Log.Error("find PID 1 again", "sandbox", r.ID, "err", err)
+	}
+	e.destroy(dir)
+	if r.Status == sandbox.Running || r.Status == sandbox.Frozen {
+		e.note(ctx, r, sandbox.Stopped, "found without PID 1: "+err.Error())
+	}
+	return func(f *Found) *int { return &f.Stopped }
+}
+
+func (e *Engine) note(ctx context.Context, r *sandbox.Record, to sandbox.Status, detail string) {
+	if err := e.settle(ctx, r, to, "daemon", detail); err != nil {
+		e.Log.Error("note recovered state", "sandbox", r.ID, "err", err)
+	}
+}
+
+// resume takes a living sandbox over.
+func (e *Engine) resume(ctx context.Context, r *sandbox.Record, in *launch.Init) {
+	l := &live{init: in}
+	if s, err := launch.ReadState(e.dir(r.ID)); err == nil && s.Cgroup != nil {
+		if l.group, err = cgroup.Reopen(*s.Cgroup); err != nil {
+			e.Log.Warn("find control group again", "sandbox", r.ID, "err", err)
+			l.group = nil
+		}
+	}
+	if r.Status != sandbox.Running {
+		e.note(ctx, r, sandbox.Running, "found running")
+	}
+	e.attend(r.ID, l)
+	for _, x := range in.Execs() {
+		go e.orphan(r.ID, x)
+	}
+}
+
+// orphan looks after a command whose request died with the last daemon. One
+// that answered a plain request is of no use to anybody; one that streamed to a
+// client goes on, because its work counts, and is concluded when it ends.
+func (e *Engine) orphan(id sandbox.ID, x *launch.Exec) {
+	var n note
+	if err := json.Unmarshal([]byte(x.Note), &n); err != nil || !n.Client {
+		_ = x.Kill(context.Background()) // a sandbox that is gone has nothing to kill
+	}
+	go func() { _, _ = io.Copy(io.Discard, x.Stdout) }() // until it ends; nobody reads it any more
+	go func() { _, _ = io.Copy(io.Discard, x.Stderr) }()
+	if _, err := x.Wait(context.Background()); err != nil {
+		return
+	}
+	x.Release()
+	if _, err := e.conclude(context.Background(), id, n.OnExit); err != nil {
+		e.Log.Error("conclude orphaned exec", "sandbox", id, "err", err)
+	}
+}
+
+// destroy ends what a directory's state.json still names.
+func (e *Engine) destroy(dir string) {
+	s, err := launch.ReadState(dir)
+	if err != nil {
+		return
+	}
+	if p, err := s.Find(); err == nil {
+		_ = p.Kill()                     // it may end by itself meanwhile
+		_ = p.Wait(context.Background()) // SIGKILL always comes through
+		_ = p.Close()
+	}
+	if s.Cgroup != nil {
+		if g, err := cgroup.Reopen(*s.Cgroup); err == nil {
+			e.removeGroup("", g)
+		}
+	}
+}
+
+// strays removes directories no record knows.
+func (e *Engine) strays(ctx context.Context, known map[sandbox.ID]*sandbox.Record, found *Found) error {
+	all := filepath.Join(e.Home, "sandboxes")
+	entries, err := os.ReadDir(all)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	keep := map[string]bool{}
+	for _, d := range entries {
+		dir := filepath.Join(all, d.Name())
+		if known[sandbox.ID(d.Name())] != nil {
+			if s, err := launch.ReadState(dir); err == nil {
+				keep[s.Host] = true
+			}
+			continue
+		}
+		if !strings.HasPrefix(d.Name(), ".deleted-") {
+			if !e.unknown(ctx, sandbox.ID(d.Name())) {
+				continue
+			}
+			found.Strays++
+			e.destroy(dir)
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return errors.Join(err, e.host.Sweep(func(key string) bool { return keep[key] }))
+}
+
+// unknown reports whether the store surely has no living record of an id. A row
+// that cannot be read is missing from lists but is no reason to remove files.
+func (e *Engine) unknown(ctx context.Context, id sandbox.ID) bool {
+	r, err := e.Store.Get(ctx, id)
+	if err != nil {
+		return sandbox.CodeOf(err) == sandbox.NotFound
+	}
+	return r.Status == sandbox.Deleted
+}
+
+// strayGroups removes control groups of sandboxes that are not running.
+func (e *Engine) strayGroups(found *Found) error {
+	states, err := e.Cgroups.Orphans(func(id string) bool { return e.running(sandbox.ID(id)) != nil })
+	for _, s := range states {
+		g, err := cgroup.Reopen(s)
+		if err != nil {
+			continue // gone since it was listed
+		}
+		found.Strays++
+		e.removeGroup(sandbox.ID(s.ID), g)
+	}
+	return err
+}

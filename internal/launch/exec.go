@@ -1,0 +1,174 @@
+package launch
+
+import (
+	"context"
+	"os"
+	"sync"
+
+	"github.com/coop-dev/coop/internal/initproto"
+	"github.com/coop-dev/coop/internal/linux/fdpass"
+)
+
+// Exec is one program inside. Its pipes belong to whoever holds the Exec.
+type Exec struct {
+	ID     string
+	Note   string
+	PID    int // inside
+	Stdin  *os.File
+	Stdout *os.File
+	Stderr *os.File
+
+	in   *Init
+	done chan struct{}
+	once sync.Once
+	end  initproto.Status
+}
+
+// Spawn starts a program with pipes. Spawn.Stdin asks for one to write to;
+// otherwise its input is empty.
+func (in *Init) Spawn(ctx context.Context, s initproto.Spawn) (*Exec, error) {
+	p, err := makePipes(s.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	defer p.closeTheirs()
+	e := &Exec{ID: s.Exec, Note: s.Note, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, in: in, done: make(chan struct{})}
+	// Entered before it is started: its end may be reported before the answer.
+	in.mu.Lock()
+	in.execs[e.ID] = e
+	in.mu.Unlock()
+	m, _, err := in.call(ctx, initproto.Message{Op: initproto.OpSpawn, Spawn: &s}, p.fds()...)
+	if err != nil {
+		in.abandon(ctx, e)
+		return nil, err
+	}
+	e.PID = m.PID
+	return e, nil
+}
+
+// abandon forgets a program that did not start. If only our patience ended, it
+// may have started after all: then it is killed.
+func (in *Init) abandon(ctx context.Context, e *Exec) {
+	in.mu.Lock()
+	delete(in.execs, e.ID)
+	in.mu.Unlock()
+	e.closePipes()
+	if ctx.Err() != nil {
+		_ = in.conn.Write(initproto.Message{Op: initproto.OpKill, Exec: e.ID}) // a lost PID 1 has nothing to kill
+	}
+}
+
+// adopt takes over a program an earlier daemon started.
+func (in *Init) adopt(ctx context.Context, x initproto.Exec) error {
+	_, fds, err := in.call(ctx, initproto.Message{Op: initproto.OpAdopt, Exec: x.ID})
+	if err != nil {
+		return err
+	}
+	want := 2
+	if x.Stdin {
+		want = 3
+	}
+	if len(fds) != want {
+		fdpass.CloseAll(fds)
+		return initproto.ErrProtocol
+	}
+	e := &Exec{ID: x.ID, Note: x.Note, PID: x.PID, in: in, done: make(chan struct{})}
+	if x.Stdin {
+		e.Stdin, fds = pollable(fds[0], "stdin"), fds[1:]
+	}
+	e.Stdout, e.Stderr = pollable(fds[0], "stdout"), pollable(fds[1], "stderr")
+	in.mu.Lock()
+	in.execs[e.ID] = e
+	in.mu.Unlock()
+	if x.Status != nil {
+		e.finish(*x.Status)
+	}
+	return nil
+}
+
+// Execs lists the programs that are not acknowledged yet.
+func (in *Init) Execs() []*Exec {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	list := make([]*Exec, 0, len(in.execs))
+	for _, e := range in.execs {
+		list = append(list, e)
+	}
+	return list
+}
+
+func (in *Init) exited(m initproto.Message) {
+	in.mu.Lock()
+	e := in.execs[m.Exec]
+	in.mu.Unlock()
+	if e != nil && m.Status != nil {
+		e.finish(*m.Status)
+	}
+}
+
+func (e *Exec) finish(s initproto.Status) {
+	e.once.Do(func() {
+		e.end = s
+		close(e.done)
+	})
+}
+
+// Done is closed when the program has ended.
+func (e *Exec) Done() <-chan struct{} { return e.done }
+
+// Wait returns how the program ended. When PID 1 goes away it is as killed.
+func (e *Exec) Wait(ctx context.Context) (initproto.Status, error) {
+	select {
+	case <-e.done:
+		return e.end, nil
+	default:
+	}
+	select {
+	case <-e.done:
+		return e.end, nil
+	case <-e.in.lost:
+		return initproto.Status{}, gone(ErrLost)
+	case <-ctx.Done():
+		return initproto.Status{}, context.Cause(ctx)
+	}
+}
+
+// Signal reaches the program's process group.
+func (e *Exec) Signal(ctx context.Context, signal int) error {
+	_, _, err := e.in.call(ctx, initproto.Message{Op: initproto.OpSignal, Exec: e.ID, Signal: signal})
+	return err
+}
+
+// CloseStdin ends the program's input: both PID 1 and we hold the write end.
+func (e *Exec) CloseStdin(ctx context.Context) error {
+	if e.Stdin == nil {
+		return nil
+	}
+	_ = e.Stdin.Close() // closing twice is the same
+	_, _, err := e.in.call(ctx, initproto.Message{Op: initproto.OpCloseStdin, Exec: e.ID})
+	return err
+}
+
+// Kill ends the program and everything it started, daemonised or not, and
+// returns when none is left.
+func (e *Exec) Kill(ctx context.Context) error {
+	_, _, err := e.in.call(ctx, initproto.Message{Op: initproto.OpKill, Exec: e.ID})
+	return err
+}
+
+// Release acknowledges the end and lets go of the pipes.
+func (e *Exec) Release() {
+	e.in.mu.Lock()
+	delete(e.in.execs, e.ID)
+	e.in.mu.Unlock()
+	_ = e.in.conn.Write(initproto.Message{Op: initproto.OpAck, Exec: e.ID}) // a lost PID 1 keeps nothing
+	e.closePipes()
+}
+
+func (e *Exec) closePipes() {
+	for _, f := range []*os.File{e.Stdin, e.Stdout, e.Stderr} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}

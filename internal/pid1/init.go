@@ -1,0 +1,61 @@
+package pid1
+
+import (
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coop-dev/coop/internal/initproto"
+	"github.com/coop-dev/coop/internal/linux/fdpass"
+)
+
+// Init is PID 1 once the sandbox stands. mu is held while a program is started
+// and entered into the table, and while the dead are collected: so the reaper
+// finds every program it collects.
+type Init struct {
+	spawner *spawner
+
+	mu    sync.Mutex
+	execs map[string]*execution
+	pids  map[int]*execution
+	conn  *initproto.Conn // the present daemon, nil when there is none
+
+	children sync.Cond // signalled when a program was started or none is left
+	count    int       // what children waits for: 0 means no process but us
+}
+
+// execution is one program started by the daemon, held until it is acknowledged.
+type execution struct {
+	id     string
+	pid    int
+	tag    string // its cgroup namespace, inherited by everything it starts
+	note   string
+	stdin  int   // write end of its stdin, -1 when closed or never there
+	output []int // read ends of stdout and stderr
+	status *initproto.Status
+}
+
+func newInit(s *spawner) *Init {
+	in := &Init{spawner: s, execs: map[string]*execution{}, pids: map[int]*execution{}}
+	in.children.L = &in.mu
+	return in
+}
+
+// wire describes an execution to a daemon.
+func (e *execution) wire() initproto.Exec {
+	return initproto.Exec{ID: e.id, PID: e.pid, Note: e.note, Stdin: e.stdin >= 0, Status: e.status}
+}
+
+// release lets go of the descriptors kept for the next daemon.
+func (e *execution) release() {
+	e.closeStdin()
+	fdpass.CloseAll(e.output)
+	e.output = nil
+}
+
+func (e *execution) closeStdin() {
+	if e.stdin >= 0 {
+		unix.Close(e.stdin)
+	}
+	e.stdin = -1
+}

@@ -1,0 +1,142 @@
+package pid1
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coop-dev/coop/internal/initproto"
+	"github.com/coop-dev/coop/internal/linux/fdpass"
+)
+
+// serve answers one daemon after the other, for ever. A new connection on
+// init.sock takes the place of the present one: the daemon that dials is the
+// one that holds the lock.
+func (in *Init) serve(conn *initproto.Conn) int {
+	in.setConn(conn)
+	go in.reap()
+	for {
+		fds := []unix.PollFd{{Fd: ListenFD, Events: unix.POLLIN}}
+		if conn != nil {
+			fds = append(fds, unix.PollFd{Fd: int32(conn.Socket.(fdpass.Socket).FD), Events: unix.POLLIN})
+		}
+		if _, err := unix.Poll(fds, -1); err != nil {
+			continue
+		}
+		if conn != nil && fds[1].Revents != 0 && !in.receive(conn) {
+			in.drop(conn)
+			conn = nil
+		}
+		if fds[0].Revents != 0 {
+			conn = in.accept(conn)
+		}
+	}
+}
+
+func (in *Init) setConn(c *initproto.Conn) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.conn = c
+}
+
+func (in *Init) drop(c *initproto.Conn) {
+	in.setConn(nil)
+	_ = c.Socket.Close() // the other end is gone
+}
+
+// accept takes a new daemon. Whoever is visible in our pid namespace is a
+// program of the sandbox and is turned away: no daemon lives in here.
+func (in *Init) accept(old *initproto.Conn) *initproto.Conn {
+	fd, _, err := unix.Accept4(ListenFD, unix.SOCK_CLOEXEC)
+	if err != nil {
+		return old
+	}
+	if pid, _, err := fdpass.Peer(fd); err != nil || pid != 0 {
+		unix.Close(fd)
+		return old
+	}
+	if old != nil {
+		in.drop(old)
+	}
+	conn := &initproto.Conn{Socket: fdpass.Socket{FD: fd}, Max: initproto.MaxToInit}
+	in.setConn(conn)
+	return conn
+}
+
+// receive reads one request and sees to it that it is answered. It reports
+// whether the connection is still good.
+func (in *Init) receive(conn *initproto.Conn) bool {
+	m, fds, err := conn.Read()
+	if err != nil {
+		return false
+	}
+	if m.Op == initproto.OpSpawn {
+		in.spawner.work <- func() { in.spawn(conn, m, fds) }
+		return true
+	}
+	go in.answer(conn, m, fds) // a slow answer must not hold up the next request
+	return true
+}
+
+// spawn answers on the spawner's thread.
+func (in *Init) spawn(conn *initproto.Conn, m initproto.Message, fds []int) {
+	reply := initproto.Message{ID: m.ID, Op: m.Op}
+	pid, err := 0, error(initproto.ErrProtocol)
+	want := 5
+	if m.Spawn != nil && m.Spawn.Stdin {
+		want++
+	}
+	if m.Spawn != nil && len(fds) == want && len(m.Spawn.Argv) > 0 {
+		pid, err = in.start(*m.Spawn, fds[:3], fds[3:])
+	}
+	if err != nil {
+		fdpass.CloseAll(fds)
+		reply.Error = wire(err)
+	} else {
+		fdpass.CloseAll(fds[:3])
+		reply.PID = pid
+	}
+	_ = conn.Write(reply) // a daemon that is gone needs no answer
+}
+
+// answer carries out every other request.
+func (in *Init) answer(conn *initproto.Conn, m initproto.Message, fds []int) {
+	reply := initproto.Message{ID: m.ID, Op: m.Op}
+	var send []int
+	var err error
+	switch {
+	case m.Op == initproto.OpHello:
+		reply.Hello = in.hello()
+	case m.Op == initproto.OpAdopt:
+		send, err = in.adopt(m.Exec)
+	case m.Op == initproto.OpAck:
+		in.acknowledge(m.Exec)
+	case m.Op == initproto.OpSignal:
+		err = in.signal(m)
+	case m.Op == initproto.OpCloseStdin:
+		in.endStdin(m.Exec)
+	case m.Op == initproto.OpKill:
+		in.kill(m.Exec)
+	case m.Op == initproto.OpOpen && m.Open != nil:
+		var fd int
+		if fd, err = in.open(*m.Open); err == nil {
+			send = []int{fd}
+			defer unix.Close(fd)
+		}
+	case m.Op == initproto.OpAttach && m.Attach != nil && len(fds) == 1:
+		err = in.attachMount(*m.Attach, fds[0])
+	case m.Op == initproto.OpProcesses:
+		reply.Processes = in.processes()
+	case m.Op == initproto.OpTerminate && m.Terminate != nil:
+		in.terminate(time.Duration(m.Terminate.GraceMs) * time.Millisecond)
+	default:
+		err = initproto.ErrProtocol
+	}
+	fdpass.CloseAll(fds)
+	if err != nil {
+		reply.Error = wire(err)
+	}
+	if m.ID != 0 {
+		_ = conn.Write(reply, send...) // a daemon that is gone needs no answer
+	}
+}

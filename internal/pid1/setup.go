@@ -1,0 +1,96 @@
+package pid1
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coop-dev/coop/internal/initproto"
+	"github.com/coop-dev/coop/internal/linux/fdpass"
+)
+
+// setUp makes the sandbox, one step after the other in the order the kernel
+// wants them. fds are the descriptors that came with the message.
+func setUp(s initproto.Setup, fds []int) (*Init, []initproto.Missing, error) {
+	defer fdpass.CloseAll(fds)
+	unix.Umask(0) // modes below mean what they say
+	b := &builder{setup: s, fds: fds, root: -1}
+	steps := []struct {
+		name string
+		run  func() error
+	}{
+		{"close-on-exec", closeOnExec},
+		{"groups", b.dropGroups},
+		{"private mounts", b.private},
+		{"attach root", b.attachRoot},
+		{"mount proc", b.mountProc}, // before the old root goes: afterwards the kernel says EPERM
+		{"mount sys", b.mountSys},   // likewise
+		{"mount dev", b.mountDev},
+		{"mount tmp", b.mountTmp},
+		{"attach mounts", b.attachMounts},
+		{"pivot root", b.pivot},
+		{"mask", b.mask},
+		{"read-only root", b.readonlyRoot},
+		{"hostname", b.hostname},
+		{"loopback", b.loopback},
+		{"lock down", lockDown},
+	}
+	for _, step := range steps {
+		if err := step.run(); err != nil {
+			return nil, nil, named(step.name, err)
+		}
+	}
+	spawner, err := startSpawner(s)
+	if err != nil {
+		return nil, nil, named("fence programs", err)
+	}
+	unix.Umask(0o022)
+	return newInit(spawner), b.missing, nil
+}
+
+// named gives an error the step's name unless it carries one of its own.
+func named(step string, err error) error {
+	if _, ok := err.(*initproto.Error); ok {
+		return err
+	}
+	return fail(step, "", err)
+}
+
+// builder carries what the steps share.
+type builder struct {
+	setup   initproto.Setup
+	fds     []int
+	root    int // descriptor of the new root directory
+	missing []initproto.Missing
+}
+
+// fd looks up a descriptor by the index the message gave.
+func (b *builder) fd(index int) (int, error) {
+	if index < 0 || index >= len(b.fds) {
+		return -1, initproto.ErrProtocol
+	}
+	return b.fds[index], nil
+}
+
+// optional turns the failure of a fence that may be missing into a line of
+// `degraded`; any other failure stays one.
+func (b *builder) optional(fence string, err error) error {
+	if err == nil || !slices.Contains(b.setup.Optional, fence) {
+		return err
+	}
+	b.missing = append(b.missing, initproto.Missing{Fence: fence, Reason: err.Error()})
+	return nil
+}
+
+// dropGroups leaves the host user's supplementary groups behind. With a single
+// id the kernel forbids it; the daemon reports that.
+func (b *builder) dropGroups() error {
+	if !b.setup.Groups {
+		return nil
+	}
+	return setgroupsAllThreads()
+}
+
+func (b *builder) hostname() error {
+	return unix.Sethostname([]byte(b.setup.Hostname))
+}

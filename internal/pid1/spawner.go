@@ -1,0 +1,134 @@
+package pid1
+
+import (
+	"runtime"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coop-dev/coop/internal/initproto"
+	"github.com/coop-dev/coop/internal/linux/caps"
+	"github.com/coop-dev/coop/internal/linux/seccomp/load"
+)
+
+// spawner is the one thread that starts programs. It has given up for its
+// children what PID 1 keeps for itself: the bounding set is trimmed, privileges
+// cannot be gained by executing, and the system-call filter is installed. A
+// child inherits all of it. Installing the filter for each program instead
+// would cost 2 ms a start.
+type spawner struct {
+	groups bool
+	work   chan func()
+}
+
+// startSpawner raises the fences on a thread of its own and returns when they
+// stand.
+func startSpawner(s initproto.Setup) (*spawner, error) {
+	sp := &spawner{groups: s.Groups, work: make(chan func(), 16)}
+	ready := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for ever: this thread must never run anything else
+		err := fence(s)
+		ready <- err
+		if err != nil {
+			return
+		}
+		for job := range sp.work {
+			job()
+		}
+	}()
+	return sp, <-ready
+}
+
+// fence takes privileges from the calling thread's children.
+func fence(s initproto.Setup) error {
+	if err := caps.DropBounding(caps.Set(s.Bounding)); err != nil {
+		return fail("bounding set", "", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fail("no_new_privs", "", err)
+	}
+	if len(s.Seccomp) == 0 {
+		return nil
+	}
+	return fail("seccomp", "", load.Install(s.Seccomp))
+}
+
+// start runs one program and enters it into the table. stdio are its three
+// descriptors, kept what PID 1 holds for the next daemon.
+func (in *Init) start(s initproto.Spawn, stdio, kept []int) (int, error) {
+	cred, home, name, err := resolveUser(s.User)
+	if err != nil {
+		return 0, err
+	}
+	cred.NoSetGroups = !in.spawner.groups
+	env := withHome(s.Env, home, name)
+	dir, err := openDir(s.Dir)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(dir)
+	file, err := lookPath(s.Argv[0], s.Dir, env)
+	if err != nil {
+		return 0, err
+	}
+	attr := &syscall.ProcAttr{
+		Dir: fdPath(dir), Env: env,
+		Files: []uintptr{uintptr(stdio[0]), uintptr(stdio[1]), uintptr(stdio[2])},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: cred},
+	}
+	e := &execution{id: s.Exec, note: s.Note, stdin: -1, output: kept}
+	if s.Stdin {
+		e.stdin, e.output = kept[0], slices.Clone(kept[1:])
+	}
+	return in.fork(e, file, s.Argv, attr)
+}
+
+// fork starts the program under the lock that the reaper takes. The thread
+// first enters a fresh cgroup namespace: children inherit it whatever they do,
+// so it marks the program's whole tree for kill.
+func (in *Init) fork(e *execution, file string, argv []string, attr *syscall.ProcAttr) (int, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	tag, err := newTag()
+	if err != nil {
+		return 0, err
+	}
+	freeAffinity()
+	pid, err := syscall.ForkExec(file, argv, attr)
+	if err != nil {
+		return 0, fail("exec", argv[0], err)
+	}
+	e.pid, e.tag = pid, tag
+	in.execs[e.id], in.pids[pid] = e, e
+	in.count++
+	in.children.Broadcast()
+	return pid, nil
+}
+
+// newTag gives the calling thread a cgroup namespace of its own and names it.
+func newTag() (string, error) {
+	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
+		return "", fail("cgroup namespace", "", err)
+	}
+	return readLink("/proc/thread-self/ns/cgroup")
+}
+
+// freeAffinity undoes what a program may have done to this thread with
+// sched_setaffinity, the one scheduling call the filter cannot refuse without
+// breaking thread libraries. The mask is cut down to what the host allows.
+func freeAffinity() {
+	var all unix.CPUSet
+	all.Fill()
+	_ = unix.SchedSetaffinity(0, &all) // at worst programs start with a narrower mask
+}
+
+func readLink(p string) (string, error) {
+	var buf [64]byte
+	n, err := unix.Readlink(p, buf[:])
+	if err != nil {
+		return "", fail("readlink", p, err)
+	}
+	return string(buf[:n]), nil
+}

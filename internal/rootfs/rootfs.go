@@ -1,0 +1,262 @@
+// Package rootfs assembles the filesystem of a sandbox: which trees, which
+// layers each has, where each goes. The result is a list of detached mounts and
+// the part of the setup message that says where PID 1 attaches them.
+//
+// Invariant: on an error every mount and descriptor made so far is closed;
+// the caller never has to clean up after a failed Build.
+package rootfs
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/coop-dev/coop/internal/initproto"
+	"github.com/coop-dev/coop/internal/linux/idmap"
+	"github.com/coop-dev/coop/internal/linux/mount"
+	"github.com/coop-dev/coop/internal/rootfs/hostimage"
+	"github.com/coop-dev/coop/internal/rootfs/overlay"
+	"github.com/coop-dev/coop/internal/sandbox"
+	"github.com/coop-dev/coop/internal/workspace"
+)
+
+// Builder makes the filesystems of all sandboxes of one daemon.
+type Builder struct {
+	Root bool // real root: lowers are idmapped
+	maps *idMaps
+}
+
+// NewBuilder says whether the daemon is real root.
+func NewBuilder(root bool) *Builder { return &Builder{Root: root, maps: newIDMaps()} }
+
+// Params is what one sandbox's filesystem is made of.
+type Params struct {
+	Dir       string // sandboxes/<id>
+	Spec      sandbox.Spec
+	IDBase    uint32
+	OwnerUID  uint32 // inside: whom the workspace belongs to
+	OwnerGID  uint32
+	Image     *hostimage.Image
+	Workspace *workspace.Source // nil for mode none
+}
+
+// Result is what PID 1 gets: Files[Root] is the root, Mounts name the others.
+type Result struct {
+	Files  []*os.File
+	Mounts []initproto.Mount
+	Masks  []string
+}
+
+// Prepare makes the directories a sandbox writes into. It is done once; a
+// sandbox that is started again finds its upper layers as they were.
+func (b *Builder) Prepare(p Params) error {
+	for _, t := range trees(p) {
+		upper, work := filepath.Join(p.Dir, "upper", t.name), filepath.Join(p.Dir, "work", t.name)
+		if err := b.makeDir(upper, t.mode, p.IDBase); err != nil {
+			return err
+		}
+		if err := b.makeDir(work, 0o700, p.IDBase); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(p.Dir, "merged"), 0o700); err != nil {
+		return err
+	}
+	return b.identity(p)
+}
+
+func (b *Builder) makeDir(dir string, mode os.FileMode, base uint32) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.Chmod(dir, mode.Perm()); err != nil {
+		return err
+	}
+	return b.chown(dir, base)
+}
+
+// chown gives a file to the sandbox's root. In a user namespace it is ours
+// already.
+func (b *Builder) chown(p string, base uint32) error {
+	if !b.Root {
+		return nil
+	}
+	return os.Lchown(p, int(base), int(base))
+}
+
+// identity writes the files of /etc that differ between sandboxes, and the
+// workspace directory of mode none.
+func (b *Builder) identity(p Params) error {
+	etc := filepath.Join(p.Dir, "upper", "root", "etc")
+	if err := b.makeDir(etc, 0o755, p.IDBase); err != nil {
+		return err
+	}
+	name := p.Spec.Name
+	for file, text := range map[string]string{
+		"hostname": name + "\n",
+		"hosts":    "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 " + name + "\n",
+	} {
+		f := filepath.Join(etc, file)
+		if err := os.WriteFile(f, []byte(text), 0o644); err != nil {
+			return err
+		}
+		if err := os.Chmod(f, 0o644); err != nil {
+			return err
+		}
+		if err := b.chown(f, p.IDBase); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tree is one overlay of the sandbox.
+type tree struct {
+	name   string // below upper/ and work/
+	target string
+	mode   os.FileMode
+	lowers []string
+}
+
+func trees(p Params) []tree {
+	list := []tree{{name: "root", target: "/", mode: 0o755, lowers: []string{p.Image.Skeleton}}}
+	for _, t := range p.Image.Trees {
+		list = append(list, tree{name: filepath.Base(t.Path), target: t.Path, mode: 0o755, lowers: []string{t.Shadow, t.Path}})
+	}
+	if p.Spec.Workspace.Mode == sandbox.ModeOverlay {
+		list = append(list, tree{name: "workspace", target: p.Spec.Workspace.Path, mode: p.Workspace.Mode})
+	}
+	return list
+}
+
+// Build makes the mounts.
+func (b *Builder) Build(ctx context.Context, p Params) (res *Result, err error) {
+	res = &Result{}
+	defer func() {
+		if err != nil {
+			res.Close()
+			res = nil
+		}
+	}()
+	for _, t := range trees(p) {
+		if ctx.Err() != nil {
+			return res, context.Cause(ctx)
+		}
+		if err := b.add(res, p, t); err != nil {
+			return res, err
+		}
+	}
+	return res, b.addWorkspace(res, p)
+}
+
+// Close lets go of the mounts; those PID 1 has attached stay.
+func (r *Result) Close() {
+	for _, f := range r.Files {
+		f.Close()
+	}
+}
+
+func (r *Result) put(m *os.File, at initproto.Mount) {
+	at.FD = len(r.Files)
+	r.Files = append(r.Files, m)
+	if at.Target != "/" {
+		r.Mounts = append(r.Mounts, at)
+	}
+}
+
+// add makes one overlay.
+func (b *Builder) add(res *Result, p Params, t tree) error {
+	var open opened
+	defer open.close()
+	layers := overlay.Layers{Upper: open.dir(filepath.Join(p.Dir, "upper", t.name)), Work: open.dir(filepath.Join(p.Dir, "work", t.name))}
+	for _, l := range t.lowers {
+		layers.Lowers = append(layers.Lowers, b.lower(&open, open.dir(l), idmap.Based(p.IDBase), idmap.Based(p.IDBase)))
+	}
+	if t.name == "workspace" {
+		uids, gids := owned(p)
+		layers.Lowers = append(layers.Lowers, b.lower(&open, p.Workspace.Dir, uids, gids))
+	}
+	if open.err != nil {
+		return open.err
+	}
+	m, err := overlay.Mount(layers, overlay.Options{UserXattr: !b.Root})
+	if err != nil {
+		return err
+	}
+	res.put(m, initproto.Mount{Target: t.target, Root: t.name != "workspace"})
+	return nil
+}
+
+// lower prepares a directory of the host as a layer: for real root as an
+// idmapped clone, so that its owner is an id of the sandbox.
+func (b *Builder) lower(open *opened, dir *os.File, uids, gids idmap.Map) *os.File {
+	if !b.Root || open.err != nil {
+		return dir
+	}
+	m, err := b.idmapped(dir, false, uids, gids)
+	return open.add(m, err)
+}
+
+func owned(p Params) (uids, gids idmap.Map) {
+	return idmap.Owned(p.Workspace.UID, p.OwnerUID, p.IDBase), idmap.Owned(p.Workspace.GID, p.OwnerGID, p.IDBase)
+}
+
+// idmapped clones a directory's mount and gives it an id map.
+func (b *Builder) idmapped(dir *os.File, recursive bool, uids, gids idmap.Map) (*os.File, error) {
+	ns, err := b.maps.get(uids, gids)
+	if err != nil {
+		return nil, err
+	}
+	m, err := mount.Clone(int(dir.Fd()), "", recursive)
+	if err != nil {
+		return nil, err
+	}
+	if err := mount.IDMap(int(m.Fd()), recursive, int(ns.Fd())); err != nil {
+		m.Close()
+		return nil, sandbox.Errorf(sandbox.Unavailable, "idmapped mount of %s: %w", dir.Name(), err).
+			WithHint("as root, Coop needs Linux 5.19 and a filesystem that supports idmapped mounts (ext4, xfs, btrfs)")
+	}
+	return m, nil
+}
+
+// addWorkspace makes what is not an overlay: a bind workspace, the read-only
+// original, and the masks over Coop's own state where they would show it.
+func (b *Builder) addWorkspace(res *Result, p Params) error {
+	w := p.Spec.Workspace
+	if w.Mode == sandbox.ModeBind {
+		if err := b.bind(res, p, initproto.Mount{Target: w.Path}); err != nil {
+			return err
+		}
+	}
+	if w.Mode == sandbox.ModeOverlay && w.Repo {
+		if err := b.bind(res, p, initproto.Mount{Target: sandbox.RepoPath, ReadOnly: true}); err != nil {
+			return err
+		}
+	}
+	if p.Workspace != nil && p.Workspace.Home != "" {
+		res.Masks = append(res.Masks, path.Join(w.Path, p.Workspace.Home), path.Join(sandbox.RepoPath, p.Workspace.Home))
+	}
+	return nil
+}
+
+// bind makes the host's directory itself visible.
+func (b *Builder) bind(res *Result, p Params, at initproto.Mount) error {
+	var m *os.File
+	var err error
+	if b.Root {
+		uids, gids := owned(p)
+		m, err = b.idmapped(p.Workspace.Dir, true, uids, gids)
+	} else {
+		m, err = mount.Clone(int(p.Workspace.Dir.Fd()), "", true)
+	}
+	if err != nil {
+		return err
+	}
+	if err := mount.SetAttr(int(m.Fd()), true, mount.NoSuid|mount.NoDev); err != nil {
+		m.Close()
+		return err
+	}
+	res.put(m, at)
+	return nil
+}

@@ -1,0 +1,68 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Statements are prepared once at start: parsing one costs about as much as
+// running it.
+type writeStatements struct {
+	create, update, purge, audit *sql.Stmt
+}
+
+type readStatements struct {
+	byID, byName, byPrefix, byKey *sql.Stmt
+	idBases, audit, auditOf       *sql.Stmt
+}
+
+const (
+	insertSandbox = `
+INSERT INTO sandboxes (id, name, status, owner, path, idempotency_key, id_base, created_at, version, record)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
+
+	// The parameters are those of the insert, and the version is the new one.
+	updateSandbox = `
+UPDATE sandboxes SET name = ?2, status = ?3, owner = ?4, path = ?5, idempotency_key = ?6, id_base = ?7,
+	created_at = ?8, version = ?9, record = ?10
+WHERE id = ?1 AND version = ?9 - 1 AND status <> 'deleted'`
+
+	insertAudit = `
+INSERT INTO audit (at, sandbox, name, event, from_status, to_status, actor, detail)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+
+	selectAudit = `SELECT seq, at, sandbox, name, event, from_status, to_status, actor, detail FROM audit `
+)
+
+func prepareWrites(ctx context.Context, db *sql.DB) (w writeStatements, err error) {
+	err = prepare(ctx, db, map[**sql.Stmt]string{
+		&w.create: insertSandbox,
+		&w.update: updateSandbox,
+		&w.purge:  `DELETE FROM sandboxes WHERE id = ?`,
+		&w.audit:  insertAudit,
+	})
+	return w, err
+}
+
+func prepareReads(ctx context.Context, db *sql.DB) (r readStatements, err error) {
+	err = prepare(ctx, db, map[**sql.Stmt]string{
+		&r.byID:   `SELECT id, record FROM sandboxes WHERE id = ?`,
+		&r.byName: `SELECT id, record FROM sandboxes WHERE name = ? AND status <> 'deleted'`,
+		&r.byPrefix: `SELECT id, name, status <> 'deleted' FROM sandboxes WHERE id >= ?1 AND id < ?1 || '{'
+			ORDER BY status = 'deleted', id LIMIT ?2`,
+		&r.byKey:   `SELECT id, record FROM sandboxes WHERE idempotency_key = ? AND idempotency_key <> ''`,
+		&r.idBases: `SELECT id_base FROM sandboxes WHERE status <> 'deleted' AND id_base <> 0 ORDER BY id_base`,
+		&r.audit:   selectAudit + `ORDER BY seq DESC LIMIT ?`,
+		&r.auditOf: selectAudit + `WHERE sandbox = ? ORDER BY seq DESC LIMIT ?`,
+	})
+	return r, err
+}
+
+func prepare(ctx context.Context, db *sql.DB, queries map[**sql.Stmt]string) (err error) {
+	for stmt, query := range queries {
+		if *stmt, err = db.PrepareContext(ctx, query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
