@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -37,18 +38,22 @@ func TestRmAll(t *testing.T) {
 	for i := range 50 {
 		w.daemon.Add(sandboxNamed(fmt.Sprintf("box%d", i)))
 	}
-	var now, most atomic.Int32
+	var now atomic.Int32
+	var crowded atomic.Bool
 	full := make(chan struct{})
+	fill := sync.OnceFunc(func() { close(full) })
 	w.daemon.Fail = func(method, path string) *api.Error {
 		if method != "DELETE" {
 			return nil
 		}
 		// Hold the first ones until as many are here as may be.
-		if n := now.Add(1); n == removeAtOnce {
-			close(full)
+		switch n := now.Add(1); {
+		case n == removeAtOnce:
+			fill()
+		case n > removeAtOnce:
+			crowded.Store(true)
 		}
 		<-full
-		most.Store(max(most.Load(), now.Load()))
 		now.Add(-1)
 		switch path {
 		case "/sandboxes/id-box7":
@@ -59,8 +64,8 @@ func TestRmAll(t *testing.T) {
 		return nil
 	}
 	w.want(t, 1, "", "coop: box7: busy\ncoop: 1 of 50 sandboxes not removed\n", "rm", "--all", "-f")
-	if n := len(w.daemon.Sandboxes()); n != 2 || most.Load() > removeAtOnce {
-		t.Errorf("%d left, %d at once", n, most.Load())
+	if n := len(w.daemon.Sandboxes()); n != 2 || crowded.Load() {
+		t.Errorf("%d left, more than %d at once: %v", n, removeAtOnce, crowded.Load())
 	}
 }
 

@@ -56,9 +56,13 @@ func (c *child) signal(t *testing.T, s os.Signal) {
 	}
 }
 
-// exit waits for the end and gives the status, -1 for a child that was killed.
+// exit waits for the end and gives the status as a shell does: a signal that
+// comes when coop is already on its way out kills it, to the same effect.
 func (c *child) exit() int {
 	<-c.ended
+	if status, ok := c.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
 	return c.ProcessState.ExitCode()
 }
 

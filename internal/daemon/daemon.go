@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -110,13 +108,4 @@ func Checks(ctx context.Context, home string) []api.Check {
 		out = append(out, api.Check{Name: c.Name, OK: c.OK, Required: c.Required, Detail: c.Detail, Hint: c.Hint})
 	}
 	return out
-}
-
-// without names the system-call fences the escape tests take away, to prove
-// that a fence is what stops an attack. It is empty in every other process.
-func without() []string {
-	if v := os.Getenv("COOP_TEST_WITHOUT"); v != "" {
-		return strings.Split(v, ",")
-	}
-	return nil
 }

@@ -133,7 +133,7 @@ func (d *daemon) open(ctx context.Context) error {
 	}
 	d.engine = engine.New(engine.Config{
 		Home: d.options.Home, Store: d.store, Log: d.log, Program: program, Cgroups: d.cgroups,
-		UIDs: uids, GIDs: gids, Groups: groupsAllowed(), Changed: d.idle.sandboxes, Without: without(),
+		UIDs: uids, GIDs: gids, Groups: groupsAllowed(), Changed: d.idle.sandboxes,
 	})
 	d.idle.expire = func() { d.cancel(errIdle) }
 	found, err := d.engine.Recover(ctx)

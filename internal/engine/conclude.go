@@ -2,11 +2,9 @@ package engine
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"github.com/coop-dev/coop/internal/changes"
-	"github.com/coop-dev/coop/internal/linux/fdpass"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
@@ -40,6 +38,3 @@ func (e *Engine) changed(ctx context.Context, id sandbox.ID) (bool, error) {
 	}
 	return changes.Any(ctx, r.Spec.Workspace.Source, filepath.Join(e.dir(id), "upper", "workspace"))
 }
-
-// dupFile gives a second hold on a pipe that outlives the first.
-func dupFile(f *os.File) (*os.File, error) { return fdpass.Dup(f) }

@@ -28,9 +28,6 @@ type Config struct {
 	Groups  bool // setgroups is allowed here
 	// Changed is called whenever the number of running sandboxes has changed.
 	Changed func(running int)
-	// Without takes system-call fences away. Only the tests that prove what a
-	// fence is good for set it.
-	Without []string
 }
 
 // Engine carries out the use cases.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coop-dev/coop/internal/initproto"
 	"github.com/coop-dev/coop/internal/launch"
+	"github.com/coop-dev/coop/internal/linux/fdpass"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
@@ -279,12 +280,10 @@ func (x *Exec) Finish(ctx context.Context) (kept bool, err error) {
 // drain keeps reading for what the command left in the background and still
 // holds the pipe: closing it would kill that with SIGPIPE at its next word.
 func drain(f *os.File) {
-	_ = f.SetReadDeadline(time.Now()) // a pipe always takes one
-	var b [1]byte
-	if _, err := f.Read(b[:]); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		return // nobody holds it any more
+	if fdpass.HungUp(f) {
+		return
 	}
-	dup, err := dupFile(f)
+	dup, err := fdpass.Dup(f)
 	if err != nil {
 		return
 	}

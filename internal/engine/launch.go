@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/coop-dev/coop/internal/fence"
 	"github.com/coop-dev/coop/internal/initproto"
 	"github.com/coop-dev/coop/internal/launch"
 	"github.com/coop-dev/coop/internal/linux/caps"
@@ -136,7 +137,8 @@ func clearLimit(l *cgroup.Limits, name string) {
 
 // params is everything launch needs to know.
 func (e *Engine) params(ctx context.Context, r *sandbox.Record, files rootfs.Params, group *cgroup.Group) (launch.Params, error) {
-	filter, err := seccomp.Compile(seccomp.Profile(r.Spec.Security.Seccomp), seccomp.Options{Without: e.Without})
+	without := fencesTakenAway(r)
+	filter, err := compileFilter(r.Spec.Security.Seccomp, without)
 	if err != nil {
 		return launch.Params{}, err
 	}
@@ -145,7 +147,7 @@ func (e *Engine) params(ctx context.Context, r *sandbox.Record, files rootfs.Par
 		Setup: initproto.Setup{
 			Hostname: r.Spec.Name, ReadonlyRoot: r.Spec.Security.ReadonlyRoot,
 			OwnNet: r.Spec.Network != sandbox.NetworkHost, Groups: e.Groups,
-			Bounding: uint64(caps.Programs), Seccomp: filter, Optional: r.Spec.Security.Optional,
+			Bounding: uint64(caps.Programs), Seccomp: filter, Optional: r.Spec.Security.Optional, Without: without,
 		},
 	}
 	if e.root {
@@ -167,6 +169,29 @@ func (e *Engine) params(ctx context.Context, r *sandbox.Record, files rootfs.Par
 		return res.Files, &setup, nil
 	}
 	return p, nil
+}
+
+// compileFilter makes the system-call filter. Fences that are no system-call
+// rule are other people's.
+func compileFilter(profile string, without []string) ([]byte, error) {
+	if fence.Gone(without, fence.Seccomp) {
+		return nil, nil
+	}
+	var calls []string
+	for _, name := range without {
+		if !fence.Structural(name) {
+			calls = append(calls, name)
+		}
+	}
+	return seccomp.Compile(seccomp.Profile(profile), seccomp.Options{Without: calls})
+}
+
+// fencesTakenAway is nothing but in the build that proves the fences.
+func fencesTakenAway(r *sandbox.Record) []string {
+	if v := r.Spec.Labels[fence.Label]; fence.Removable && v != "" {
+		return strings.Split(v, ",")
+	}
+	return nil
 }
 
 // diskError gives a full or read-only disk its own words.

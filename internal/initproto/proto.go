@@ -119,6 +119,7 @@ type Setup struct {
 	Seccomp      []byte   `json:"seccomp,omitempty"`
 	Optional     []string `json:"optional,omitempty"` // fences that may be missing
 	TmpBytes     int64    `json:"tmpBytes,omitempty"` // size of /tmp and /dev/shm, 0: the kernel's default
+	Without      []string `json:"without,omitempty"`  // fences taken away; see package fence
 }
 
 // Mount is one detached mount and where it goes.

@@ -14,6 +14,7 @@ import (
 // finds every program it collects.
 type Init struct {
 	spawner *spawner
+	without []string // fences the tests took away
 
 	mu    sync.Mutex
 	execs map[string]*execution
@@ -35,8 +36,8 @@ type execution struct {
 	status *initproto.Status
 }
 
-func newInit(s *spawner) *Init {
-	in := &Init{spawner: s, execs: map[string]*execution{}, pids: map[int]*execution{}}
+func newInit(s *spawner, without []string) *Init {
+	in := &Init{spawner: s, without: without, execs: map[string]*execution{}, pids: map[int]*execution{}}
 	in.children.L = &in.mu
 	return in
 }

@@ -7,16 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockDown makes PID 1 untouchable from inside.
-func lockDown() error {
-	if _, err := unix.Setsid(); err != nil && err != unix.EPERM { // EPERM: we lead a group already
-		return fail("setsid", "", err)
-	}
-	// Not traceable; /proc/1/{exe,root,fd,mem,environ} closed to everyone inside.
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fail("dumpable", "", err)
-	}
-	return defaultSignals()
+// notDumpable makes PID 1 untraceable and closes /proc/1/{exe,root,fd,mem,environ}
+// to everyone inside.
+func notDumpable() error {
+	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }
 
 // ksigaction is the kernel's struct sigaction on 64-bit machines.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/coop-dev/coop/internal/fence"
 )
 
 // lookPath finds the program as a shell would: a name with a slash as it is,
@@ -72,11 +74,12 @@ func withHome(env []string, home, name string) []string {
 
 // openDir opens a working directory. Magic links are refused: a path such as
 // /proc/self/fd/N would lead through our own descriptors (CVE-2024-21626).
-func openDir(dir string) (int, error) {
-	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_NO_MAGICLINKS,
-	})
+func (in *Init) openDir(dir string) (int, error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
+	if fence.Gone(in.without, fence.MagicLinks) {
+		how.Resolve = 0
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &how)
 	return fd, fail("chdir", dir, err)
 }
 

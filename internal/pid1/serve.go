@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/coop-dev/coop/internal/fence"
 	"github.com/coop-dev/coop/internal/initproto"
 	"github.com/coop-dev/coop/internal/linux/fdpass"
 )
@@ -51,7 +52,7 @@ func (in *Init) accept(old *initproto.Conn) *initproto.Conn {
 	if err != nil {
 		return old
 	}
-	if pid, _, err := fdpass.Peer(fd); err != nil || pid != 0 {
+	if pid, _, err := fdpass.Peer(fd); err != nil || (pid != 0 && !fence.Gone(in.without, fence.PeerPID)) {
 		unix.Close(fd)
 		return old
 	}

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/coop-dev/coop/internal/fence"
 	"github.com/coop-dev/coop/internal/initproto"
 	"github.com/coop-dev/coop/internal/linux/fdpass"
 )
@@ -15,11 +16,12 @@ func setUp(s initproto.Setup, fds []int) (*Init, []initproto.Missing, error) {
 	defer fdpass.CloseAll(fds)
 	unix.Umask(0) // modes below mean what they say
 	b := &builder{setup: s, fds: fds, root: -1}
+	gone := func(name string) bool { return fence.Gone(s.Without, name) }
 	steps := []struct {
 		name string
 		run  func() error
 	}{
-		{"close-on-exec", closeOnExec},
+		{"close-on-exec", unless(gone(fence.CloseFDs), closeOnExec)},
 		{"groups", b.dropGroups},
 		{"private mounts", b.private},
 		{"attach root", b.attachRoot},
@@ -29,11 +31,12 @@ func setUp(s initproto.Setup, fds []int) (*Init, []initproto.Missing, error) {
 		{"mount tmp", b.mountTmp},
 		{"attach mounts", b.attachMounts},
 		{"pivot root", b.pivot},
-		{"mask", b.mask},
+		{"mask", unless(gone(fence.Mask), b.mask)},
 		{"read-only root", b.readonlyRoot},
 		{"hostname", b.hostname},
 		{"loopback", b.loopback},
-		{"lock down", lockDown},
+		{"dumpable", unless(gone(fence.Dumpable), notDumpable)},
+		{"signals", unless(gone(fence.Signals), defaultSignals)},
 	}
 	for _, step := range steps {
 		if err := step.run(); err != nil {
@@ -45,7 +48,15 @@ func setUp(s initproto.Setup, fds []int) (*Init, []initproto.Missing, error) {
 		return nil, nil, named("fence programs", err)
 	}
 	unix.Umask(0o022)
-	return newInit(spawner), b.missing, nil
+	return newInit(spawner, s.Without), b.missing, nil
+}
+
+// unless leaves a step out whose fence the tests took away.
+func unless(gone bool, step func() error) func() error {
+	if gone {
+		return func() error { return nil }
+	}
+	return step
 }
 
 // named gives an error the step's name unless it carries one of its own.

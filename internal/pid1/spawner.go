@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/coop-dev/coop/internal/fence"
 	"github.com/coop-dev/coop/internal/initproto"
 	"github.com/coop-dev/coop/internal/linux/caps"
 	"github.com/coop-dev/coop/internal/linux/seccomp/load"
@@ -29,7 +30,7 @@ func startSpawner(s initproto.Setup) (*spawner, error) {
 	ready := make(chan error)
 	go func() {
 		runtime.LockOSThread() // for ever: this thread must never run anything else
-		err := fence(s)
+		err := raiseFences(s)
 		ready <- err
 		if err != nil {
 			return
@@ -41,13 +42,18 @@ func startSpawner(s initproto.Setup) (*spawner, error) {
 	return sp, <-ready
 }
 
-// fence takes privileges from the calling thread's children.
-func fence(s initproto.Setup) error {
-	if err := caps.DropBounding(caps.Set(s.Bounding)); err != nil {
-		return fail("bounding set", "", err)
+// raiseFences takes privileges from the calling thread's children.
+func raiseFences(s initproto.Setup) error {
+	gone := func(name string) bool { return fence.Gone(s.Without, name) }
+	if !gone(fence.Bounding) {
+		if err := caps.Apply(caps.Set(s.Bounding)); err != nil {
+			return fail("bounding set", "", err)
+		}
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fail("no_new_privs", "", err)
+	if !gone(fence.NoNewPrivs) {
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return fail("no_new_privs", "", err)
+		}
 	}
 	if len(s.Seccomp) == 0 {
 		return nil
@@ -64,7 +70,7 @@ func (in *Init) start(s initproto.Spawn, stdio, kept []int) (int, error) {
 	}
 	cred.NoSetGroups = !in.spawner.groups
 	env := withHome(s.Env, home, name)
-	dir, err := openDir(s.Dir)
+	dir, err := in.openDir(s.Dir)
 	if err != nil {
 		return 0, err
 	}

@@ -121,3 +121,10 @@ func Dup(f *os.File) (*os.File, error) {
 	}
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
+
+// HungUp reports whether nobody holds the other end of a pipe any more.
+func HungUp(f *os.File) bool {
+	p := []unix.PollFd{{Fd: int32(Number(f)), Events: unix.POLLIN}}
+	n, err := unix.Poll(p, 0)
+	return err == nil && n == 1 && p[0].Revents&unix.POLLHUP != 0
+}
