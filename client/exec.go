@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/coop-dev/coop/api"
@@ -27,7 +28,19 @@ func (c *Client) Processes(ctx context.Context, ref string) (*api.List[api.Proce
 	return list, nil
 }
 
-// KillProcess ends one process, named by its pid inside the sandbox.
-func (c *Client) KillProcess(ctx context.Context, ref string, pid int) error {
-	return c.onSandbox(ctx, http.MethodDelete, ref, "/processes/"+strconv.Itoa(pid), nil, nil)
+// KillProcess sends a signal, SIGTERM when it is empty, to one process, named
+// by its pid inside the sandbox.
+func (c *Client) KillProcess(ctx context.Context, ref string, pid int, signal string) error {
+	rest := "/processes/" + strconv.Itoa(pid)
+	if signal != "" {
+		rest += "?" + url.Values{"signal": {signal}}.Encode()
+	}
+	return c.onSandbox(ctx, http.MethodDelete, ref, rest, nil, nil)
+}
+
+// SignalExec sends a signal to a command that somebody is attached to, named
+// by the exec of its started frame and the ref it was attached with.
+// Stream.Signal does that by itself.
+func (c *Client) SignalExec(ctx context.Context, ref, exec, signal string) error {
+	return c.onSandbox(ctx, http.MethodPost, ref, "/exec/"+url.PathEscape(exec)+"/signal", api.SignalRequest{Signal: signal}, nil)
 }

@@ -91,9 +91,10 @@ func (s *Stream) relaySignals(ctx context.Context, signals <-chan string) {
 		case <-ctx.Done():
 			return
 		case name, ok := <-signals:
-			if !ok || s.Signal(name) != nil {
+			if !ok {
 				return
 			}
+			_ = s.Signal(name) // a command that has ended, or a daemon that has gone, is told by the output
 		}
 	}
 }

@@ -254,6 +254,34 @@ func TestRunBlockedStdin(t *testing.T) {
 	}
 }
 
+// Nor may it keep a signal away: `yes | coop exec -- sleep 9` and Ctrl+C.
+func TestSignalPassesBlockedStdin(t *testing.T) {
+	d := fakedaemon.New(t)
+	d.Signals = make(chan string, 1)
+	d.Command = func(s *fakedaemon.Session) { // reads nothing
+		if <-d.Signals == "SIGINT" {
+			s.Exit(130)
+		}
+	}
+	d.Listen(t)
+	d.Add(api.Sandbox{ID: "id1", Name: "box"})
+	c := dial(t, client.Options{Socket: d.Socket})
+	s, err := c.Attach(t.Context(), "box", api.ExecRequest{Command: "sleep", Interactive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if f, err := s.Next(); err != nil || f.Control.Type != "started" {
+		t.Fatalf("%+v %v", f, err)
+	}
+	signals := make(chan string, 1)
+	signals <- "SIGINT"
+	result, _, err := s.Run(t.Context(), zeros{}, io.Discard, io.Discard, signals)
+	if err != nil || result.ExitCode != 130 {
+		t.Errorf("%+v %v", result, err)
+	}
+}
+
 func TestNext(t *testing.T) {
 	s := attach(t, func(s *fakedaemon.Session) {
 		in, _ := s.Await("closeStdin")

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/coop-dev/coop/api"
 )
@@ -26,6 +27,10 @@ type Stream struct {
 
 	writing sync.Mutex // a frame is written whole
 	frame   []byte     // WriteStdin's, reused
+
+	// Signals travel beside the stream once the command has a name: see Signal.
+	beside func(exec, signal string) error
+	exec   atomic.Pointer[string]
 
 	close func() error
 }
@@ -53,11 +58,16 @@ func (c *Client) Attach(ctx context.Context, ref string, exec api.ExecRequest) (
 		resp.Body.Close()
 		return nil, &api.Error{Code: api.CodeInternal, Message: "daemon did not switch to " + api.UpgradeProtocol}
 	}
-	return newStream(conn), nil
-}
-
-func newStream(conn io.ReadWriteCloser) *Stream {
-	return &Stream{conn: conn, r: bufio.NewReaderSize(conn, readBuffer), close: sync.OnceValue(conn.Close)}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	return &Stream{
+		conn:   conn,
+		r:      bufio.NewReaderSize(conn, readBuffer),
+		beside: func(exec, signal string) error { return c.SignalExec(ctx, ref, exec, signal) },
+		close: sync.OnceValue(func() error {
+			cancel()
+			return conn.Close()
+		}),
+	}, nil
 }
 
 // Frame is one message of the daemon. Control is set for api.FrameControl,
@@ -99,6 +109,9 @@ func (s *Stream) control(n int) (*api.Control, error) {
 	if err := json.Unmarshal(data, control); err != nil {
 		return nil, fmt.Errorf("control frame: %w", err)
 	}
+	if control.Type == "started" {
+		s.exec.Store(&control.Exec)
+	}
 	return control, nil
 }
 
@@ -131,8 +144,18 @@ func (s *Stream) sendData(frame []byte, n int) error {
 // CloseStdin tells the command that its input has ended.
 func (s *Stream) CloseStdin() error { return s.sendControl(api.Control{Type: "closeStdin"}) }
 
-// Signal sends a signal, named as "SIGTERM", to the command.
+// Signal sends a signal, named as "SIGTERM", to the command. Frames keep their
+// order, so behind input that the command does not read one would wait for
+// ever; once the command has started the signal goes by a request of its own.
+// A frame is for the time before that, and for a daemon without that request.
 func (s *Stream) Signal(name string) error {
+	if exec := s.exec.Load(); exec != nil && *exec != "" {
+		var failure *api.Error
+		err := s.beside(*exec, name)
+		if !errors.As(err, &failure) || failure.Code != api.CodeNotFound {
+			return err
+		}
+	}
 	return s.sendControl(api.Control{Type: "signal", Signal: name})
 }
 

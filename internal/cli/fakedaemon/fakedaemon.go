@@ -32,6 +32,7 @@ type Daemon struct {
 	Processes []api.Process                        // of every sandbox
 	Version   api.Version                          // of the daemon
 	Fail      func(method, path string) *api.Error // nil goes on
+	Signals   chan string                          // sent beside streams; nil makes them come as frames
 	Command   func(*Session)                       // what an attached command does
 
 	mu        sync.Mutex
@@ -93,6 +94,7 @@ func (d *Daemon) handler() http.Handler {
 	mux.HandleFunc("POST /api/v1/sandboxes/{ref}/start", d.become("running"))
 	mux.HandleFunc("POST /api/v1/sandboxes/{ref}/exec", d.exec)
 	mux.HandleFunc("POST /api/v1/sandboxes/{ref}/exec/attach", d.attach)
+	mux.HandleFunc("POST /api/v1/sandboxes/{ref}/exec/{exec}/signal", d.signal)
 	mux.HandleFunc("GET /api/v1/sandboxes/{ref}/processes", d.processes)
 	mux.HandleFunc("DELETE /api/v1/sandboxes/{ref}/processes/{pid}", answer(nil))
 	mux.HandleFunc("GET /api/v1/sandboxes/{ref}/files", func(w http.ResponseWriter, r *http.Request) {
@@ -264,6 +266,16 @@ func (d *Daemon) exec(w http.ResponseWriter, r *http.Request) {
 	if _, ok := d.find(w, r); ok {
 		reply(w, 200, api.ExecResult{Stdout: req.Command})
 	}
+}
+
+func (d *Daemon) signal(w http.ResponseWriter, r *http.Request) {
+	var req api.SignalRequest
+	if d.Signals == nil || json.NewDecoder(r.Body).Decode(&req) != nil {
+		fail(w, &api.Error{Code: api.CodeNotFound, Message: "no such exec"})
+		return
+	}
+	d.Signals <- req.Signal
+	w.WriteHeader(http.StatusNoContent)
 }
 
 func (d *Daemon) processes(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,85 @@
+// Command bench prints the table behind SPEC.md: what Coop takes for a sandbox
+// and a command, and beside it, interleaved in the same run, a bare floor and
+// the tools people compare with. Machines are noisy: the ratios count.
+//
+//	go run ./test/bench -coop bin/coop [-n 100]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+)
+
+func main() {
+	coop := flag.String("coop", "bin/coop", "the binary to measure")
+	n := flag.Int("n", 100, "interleaved rounds")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *coop, *n); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, bin string, n int) error {
+	bin, err := filepath.Abs(bin)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "coop-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fl, err := startFloor(dir)
+	if err != nil {
+		return err
+	}
+	defer fl.stop()
+	box, err := startCoop(ctx, bin, dir)
+	if err != nil {
+		return err
+	}
+	defer box.stop()
+	describe(bin, n)
+	if err := measureAll(ctx, n, fl, box, peers(dir)); err != nil {
+		return err
+	}
+	return memory(ctx, box)
+}
+
+// measureAll takes one sample of everything per round, so that whatever else
+// the machine does falls on all alike.
+func measureAll(ctx context.Context, n int, fl *floor, box *coop, others []peer) error {
+	t := newTable()
+	for range n {
+		if err := fl.sample(t); err != nil {
+			return err
+		}
+		if err := box.sample(ctx, t); err != nil {
+			return err
+		}
+		for _, p := range others {
+			if err := p.sample(ctx, t); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	t.print()
+	return nil
+}
+
+// installed reports whether a tool can be measured here.
+func installed(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
+}
