@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -86,7 +84,9 @@ func (e *Engine) openSource(spec *sandbox.Spec) (*workspace.Source, error) {
 }
 
 // create does it step by step, each release registered right after its
-// acquisition.
+// acquisition. The record is written while the files are prepared and PID 1 is
+// cloned; PID 1 gets its orders only when it has been. A directory without a
+// record is removed by the next recovery, so the order does not matter to it.
 func (e *Engine) create(ctx context.Context, spec sandbox.Spec, src *workspace.Source, o CreateOptions) (v View, err error) {
 	var u undo
 	defer func() {
@@ -107,16 +107,28 @@ func (e *Engine) create(ctx context.Context, spec sandbox.Spec, src *workspace.S
 	}
 	unlock := e.locks.lock(r.ID)
 	defer unlock()
-	if err := e.insert(ctx, r, o.Actor); err != nil {
+	if r.Spec.Name, err = e.names.take(r); err != nil {
 		return v, err
 	}
-	u.add(func() { e.purge(r, o.Actor, err) })
-	dir := e.dir(r.ID)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	u.add(func() { e.names.release(r.Spec.Name) })
+	inserted := begin(func() (*sandbox.Record, error) {
+		c := *r // the original goes on being written to
+		return &c, e.Store.Create(ctx, &c, created(&c, o.Actor))
+	})
+	u.add(func() {
+		if _, ierr := inserted.wait(); ierr == nil {
+			e.purge(r, o.Actor, err)
+		}
+	})
+	if err := os.MkdirAll(e.dir(r.ID), 0o700); err != nil {
 		return v, diskError(err)
 	}
 	u.add(func() { e.removeDir(r.ID) })
-	l, err := e.launch(ctx, r, src, true)
+	l, err := e.launch(ctx, r, src, func() error {
+		c, err := inserted.wait()
+		r.Version = c.Version
+		return err
+	})
 	if err != nil {
 		return v, diskError(err)
 	}
@@ -129,35 +141,11 @@ func (e *Engine) create(ctx context.Context, spec sandbox.Spec, src *workspace.S
 	return e.view(r), nil
 }
 
-// insert writes the record, finding a free name if none was asked for.
-func (e *Engine) insert(ctx context.Context, r *sandbox.Record, actor string) error {
-	asked := r.Spec.Name != ""
-	base := r.Spec.Name
-	if !asked {
-		base = "sandbox"
-		if r.Spec.Workspace.Source != "" {
-			base = sandbox.NameFor(r.Spec.Workspace.Source)
-		}
+// created is the audit line of a new record.
+func created(r *sandbox.Record, actor string) sandbox.AuditEntry {
+	return sandbox.AuditEntry{
+		Event: "create", Sandbox: r.ID, Name: r.Spec.Name, To: sandbox.Creating, Actor: actor, At: time.Now().UTC(),
 	}
-	for n := 1; ; n++ {
-		r.Spec.Name = base
-		if n > 1 && n < 10 {
-			r.Spec.Name = fmt.Sprintf("%s-%d", base, n)
-		} else if n >= 10 { // a crowd: the end of the id is random
-			r.Spec.Name = fmt.Sprintf("%s-%s", base, r.ID[len(r.ID)-8:])
-		}
-		audit := sandbox.AuditEntry{Event: "create", Sandbox: r.ID, Name: r.Spec.Name, To: sandbox.Creating, Actor: actor, At: time.Now().UTC()}
-		err := e.Store.Create(ctx, r, audit)
-		if sandbox.CodeOf(err) != sandbox.Conflict || asked || n > 10 || keyTaken(err) {
-			return err
-		}
-	}
-}
-
-// keyTaken tells a used idempotency key from a taken name.
-func keyTaken(err error) bool {
-	var e *sandbox.Error
-	return errors.As(err, &e) && e.Details["field"] == "idempotencyKey"
 }
 
 // purge forgets a sandbox that did not come to be. It must happen also when the

@@ -33,11 +33,13 @@ type Config struct {
 // Engine carries out the use cases.
 type Engine struct {
 	Config
-	root  bool
-	build *rootfs.Builder
-	host  *hostimage.Cache
-	bases bases
-	locks locks
+	root    bool
+	build   *rootfs.Builder
+	host    *hostimage.Cache
+	bases   bases
+	locks   locks
+	filters filters
+	names   names
 
 	mu   sync.Mutex
 	live map[sandbox.ID]*live

@@ -10,22 +10,21 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/coop-dev/coop/internal/fence"
 	"github.com/coop-dev/coop/internal/initproto"
 	"github.com/coop-dev/coop/internal/launch"
 	"github.com/coop-dev/coop/internal/linux/caps"
 	"github.com/coop-dev/coop/internal/linux/cgroup"
 	"github.com/coop-dev/coop/internal/linux/idmap"
-	"github.com/coop-dev/coop/internal/linux/seccomp"
 	"github.com/coop-dev/coop/internal/rootfs"
 	"github.com/coop-dev/coop/internal/sandbox"
 	"github.com/coop-dev/coop/internal/workspace"
 )
 
-// launch brings a sandbox up from its record: directories if it is new, control
-// group, mounts, PID 1. On an error nothing of it is left but the directory. It
-// notes in the record what is degraded.
-func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.Source, fresh bool) (l *live, err error) {
+// launch brings a sandbox up from its record: directories, control group,
+// mounts, PID 1. On an error nothing of it is left but the directory. It notes in
+// the record what is degraded. entitled, nil for a sandbox that exists, returns
+// when the record of a new one is written: nothing runs before that.
+func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.Source, entitled func() error) (l *live, err error) {
 	var u undo
 	defer func() {
 		if err != nil {
@@ -38,11 +37,17 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 	}
 	files := rootfs.Params{Dir: e.dir(r.ID), Spec: r.Spec, IDBase: r.IDBase, Image: img, Workspace: src}
 	files.OwnerUID, files.OwnerGID = ownerInside(r.Spec.Agent.User)
-	if fresh {
+	if entitled != nil {
 		if err := e.build.Prepare(files); err != nil {
 			return nil, err
 		}
 	}
+	mounts := begin(func() (*rootfs.Result, error) { return e.build.Build(ctx, files) })
+	u.add(func() {
+		if res, merr := mounts.wait(); merr == nil {
+			res.Close()
+		}
+	})
 	r.Degraded = e.weaknesses()
 	group, err := e.makeGroup(r)
 	if err != nil {
@@ -51,11 +56,25 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 	if group != nil {
 		u.add(func() { e.removeGroup(r.ID, group) })
 	}
-	params, err := e.params(ctx, r, files, group)
+	params, err := e.params(r, group)
 	if err != nil {
 		return nil, err
 	}
 	params.State.Host = img.Key
+	params.Mounts = func() ([]*os.File, *initproto.Setup, error) {
+		if entitled != nil {
+			if err := entitled(); err != nil {
+				return nil, nil, err
+			}
+		}
+		res, err := mounts.wait()
+		if err != nil {
+			return nil, nil, err
+		}
+		setup := params.Setup
+		setup.Hostname, setup.Mounts, setup.Masks = r.Spec.Name, res.Mounts, res.Masks
+		return res.Files, &setup, nil
+	}
 	in, missing, err := launch.Start(ctx, e.Program, params)
 	if err != nil {
 		return nil, err
@@ -136,17 +155,17 @@ func clearLimit(l *cgroup.Limits, name string) {
 }
 
 // params is everything launch needs to know.
-func (e *Engine) params(ctx context.Context, r *sandbox.Record, files rootfs.Params, group *cgroup.Group) (launch.Params, error) {
+func (e *Engine) params(r *sandbox.Record, group *cgroup.Group) (launch.Params, error) {
 	without := fencesTakenAway(r)
-	filter, err := compileFilter(r.Spec.Security.Seccomp, without)
+	filter, err := e.filters.get(r.Spec.Security.Seccomp, without)
 	if err != nil {
 		return launch.Params{}, err
 	}
 	p := launch.Params{
 		Dir: e.dir(r.ID), UIDs: e.UIDs.Identity(), GIDs: e.GIDs.Identity(), Groups: e.Groups,
 		Setup: initproto.Setup{
-			Hostname: r.Spec.Name, ReadonlyRoot: r.Spec.Security.ReadonlyRoot,
-			OwnNet: r.Spec.Network != sandbox.NetworkHost, Groups: e.Groups,
+			ReadonlyRoot: r.Spec.Security.ReadonlyRoot,
+			OwnNet:       r.Spec.Network != sandbox.NetworkHost, Groups: e.Groups,
 			Bounding: uint64(caps.Programs), Seccomp: filter, Optional: r.Spec.Security.Optional, Without: without,
 		},
 	}
@@ -159,39 +178,7 @@ func (e *Engine) params(ctx context.Context, r *sandbox.Record, files rootfs.Par
 		p.CgroupFD, _ = group.CloneFD() // on v1 there is none, and Around does it all
 		p.Around = func(clone func() error) error { return e.Cgroups.Start(group, clone) }
 	}
-	p.Mounts = func() ([]*os.File, *initproto.Setup, error) {
-		res, err := e.build.Build(ctx, files)
-		if err != nil {
-			return nil, nil, err
-		}
-		setup := p.Setup
-		setup.Mounts, setup.Masks = res.Mounts, res.Masks
-		return res.Files, &setup, nil
-	}
 	return p, nil
-}
-
-// compileFilter makes the system-call filter. Fences that are no system-call
-// rule are other people's.
-func compileFilter(profile string, without []string) ([]byte, error) {
-	if fence.Gone(without, fence.Seccomp) {
-		return nil, nil
-	}
-	var calls []string
-	for _, name := range without {
-		if !fence.Structural(name) {
-			calls = append(calls, name)
-		}
-	}
-	return seccomp.Compile(seccomp.Profile(profile), seccomp.Options{Without: calls})
-}
-
-// fencesTakenAway is nothing but in the build that proves the fences.
-func fencesTakenAway(r *sandbox.Record) []string {
-	if v := r.Spec.Labels[fence.Label]; fence.Removable && v != "" {
-		return strings.Split(v, ",")
-	}
-	return nil
 }
 
 // diskError gives a full or read-only disk its own words.

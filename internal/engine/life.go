@@ -129,8 +129,14 @@ func (e *Engine) Delete(ctx context.Context, ref, actor string) error {
 	if err := e.settle(ctx, r, sandbox.Deleted, actor, ""); err != nil {
 		return err
 	}
-	e.bases.release(r.IDBase)
+	e.forget(r)
 	return nil
+}
+
+// forget frees what a record held in our own books.
+func (e *Engine) forget(r *sandbox.Record) {
+	e.bases.release(r.IDBase)
+	e.names.release(r.Spec.Name)
 }
 
 // Stop ends the programs, gently at first, and keeps the files.
@@ -174,7 +180,7 @@ func (e *Engine) Start(ctx context.Context, ref, actor string) (View, error) {
 	if src != nil {
 		defer src.Close()
 	}
-	l, err := e.launch(ctx, r, src, false)
+	l, err := e.launch(ctx, r, src, nil)
 	if err != nil {
 		return View{}, diskError(err)
 	}

@@ -61,6 +61,7 @@ func (e *Engine) recoverAll(ctx context.Context, known map[sandbox.ID]*sandbox.R
 	slots := make(chan struct{}, 8)
 	for _, r := range known {
 		e.bases.hold(r.IDBase)
+		e.names.note(r.Spec.Name, r.ID)
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
@@ -84,12 +85,12 @@ func (e *Engine) recoverOne(ctx context.Context, r *sandbox.Record) func(*Found)
 		e.destroy(dir)
 		e.removeDir(r.ID)
 		e.purge(r, "daemon", errors.New("the daemon ended during create"))
-		e.bases.release(r.IDBase)
+		e.forget(r)
 		return func(f *Found) *int { return &f.Unfinished }
 	case errors.Is(err, fs.ErrNotExist):
 		e.removeDir(r.ID)
 		e.note(ctx, r, sandbox.Deleted, "finished an interrupted delete")
-		e.bases.release(r.IDBase)
+		e.forget(r)
 		return func(f *Found) *int { return &f.Unfinished }
 	}
 	in, err := launch.Connect(ctx, dir)

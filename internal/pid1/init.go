@@ -13,8 +13,9 @@ import (
 // and entered into the table, and while the dead are collected: so the reaper
 // finds every program it collects.
 type Init struct {
-	spawner *spawner
+	groups  bool     // setgroups is allowed
 	without []string // fences the tests took away
+	tag     string   // of the next program; belongs to the fenced thread
 
 	mu    sync.Mutex
 	execs map[string]*execution
@@ -36,8 +37,8 @@ type execution struct {
 	status *initproto.Status
 }
 
-func newInit(s *spawner, without []string) *Init {
-	in := &Init{spawner: s, without: without, execs: map[string]*execution{}, pids: map[int]*execution{}}
+func newInit(s initproto.Setup) *Init {
+	in := &Init{groups: s.Groups, without: s.Without, execs: map[string]*execution{}, pids: map[int]*execution{}}
 	in.children.L = &in.mu
 	return in
 }

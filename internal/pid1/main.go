@@ -24,39 +24,44 @@ func Main() int {
 	// The thread-group leader must stay alive and unchanged: /proc/1 speaks of it.
 	runtime.LockOSThread()
 	conn := &initproto.Conn{Socket: fdpass.Socket{FD: ControlFD}, Max: initproto.MaxToInit}
-	init, err := prepare(conn)
-	if err != nil {
+	if err := prepare(conn); err != nil {
 		return 1
 	}
-	return init.serve(conn)
+	select {}
 }
 
 // prepare is the handshake of the protocol's first table.
-func prepare(conn *initproto.Conn) (*Init, error) {
+func prepare(conn *initproto.Conn) error {
 	m, fds, err := conn.Read()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if m.Op != initproto.OpSetup || m.Setup == nil {
-		return nil, initproto.ErrProtocol
+		return initproto.ErrProtocol
 	}
 	in, degraded, err := setUp(*m.Setup, fds)
+	var proceed chan struct{}
+	if err == nil {
+		proceed, err = onFencedThread(*m.Setup, func() { in.serve(conn) })
+		err = named("fence programs", err)
+	}
 	if err != nil {
 		_ = conn.Write(initproto.Message{ID: m.ID, Op: initproto.OpReady, Error: wire(err)}) // we end anyway
-		return nil, err
+		return err
 	}
 	answer := initproto.Message{ID: m.ID, Op: initproto.OpReady, Ready: &initproto.Ready{Degraded: degraded}}
 	if err := conn.Write(answer); err != nil {
-		return nil, err
+		return err
 	}
 	commit, _, err := conn.Read()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if commit.Op != initproto.OpCommit {
-		return nil, initproto.ErrProtocol
+		return initproto.ErrProtocol
 	}
-	return in, nil
+	close(proceed)
+	return nil
 }
 
 // fail makes the error of one step.

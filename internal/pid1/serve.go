@@ -13,7 +13,7 @@ import (
 // serve answers one daemon after the other, for ever. A new connection on
 // init.sock takes the place of the present one: the daemon that dials is the
 // one that holds the lock.
-func (in *Init) serve(conn *initproto.Conn) int {
+func (in *Init) serve(conn *initproto.Conn) {
 	in.setConn(conn)
 	go in.reap()
 	for {
@@ -72,14 +72,15 @@ func (in *Init) receive(conn *initproto.Conn) bool {
 		return false
 	}
 	if m.Op == initproto.OpSpawn {
-		in.spawner.work <- func() { in.spawn(conn, m, fds) }
+		in.spawn(conn, m, fds)
+		_ = in.retag() // asked again, and answered for, by the next start
 		return true
 	}
 	go in.answer(conn, m, fds) // a slow answer must not hold up the next request
 	return true
 }
 
-// spawn answers on the spawner's thread.
+// spawn starts a program from this thread, which is the fenced one.
 func (in *Init) spawn(conn *initproto.Conn, m initproto.Message, fds []int) {
 	reply := initproto.Message{ID: m.ID, Op: m.Op}
 	pid, err := 0, error(initproto.ErrProtocol)

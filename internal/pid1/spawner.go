@@ -13,33 +13,27 @@ import (
 	"github.com/coop-dev/coop/internal/linux/seccomp/load"
 )
 
-// spawner is the one thread that starts programs. It has given up for its
-// children what PID 1 keeps for itself: the bounding set is trimmed, privileges
-// cannot be gained by executing, and the system-call filter is installed. A
-// child inherits all of it. Installing the filter for each program instead
-// would cost 2 ms a start.
-type spawner struct {
-	groups bool
-	work   chan func()
-}
+// Programs are started by one thread, which also reads the daemon's requests so
+// that a start needs no hand-over. It has given up for its children what PID 1
+// keeps for itself: the bounding set is trimmed, privileges cannot be gained by
+// executing, and the system-call filter is installed. A child inherits all of
+// it. Installing the filter for each program instead would cost 2 ms a start.
+// Whatever needs a capability beyond that runs on other threads.
 
-// startSpawner raises the fences on a thread of its own and returns when they
-// stand.
-func startSpawner(s initproto.Setup) (*spawner, error) {
-	sp := &spawner{groups: s.Groups, work: make(chan func(), 16)}
-	ready := make(chan error)
+// onFencedThread runs f on a thread of its own behind the fences. It returns
+// when they stand, and f goes on once proceed is closed.
+func onFencedThread(s initproto.Setup, f func()) (proceed chan struct{}, err error) {
+	ready, proceed := make(chan error), make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // for ever: this thread must never run anything else
 		err := raiseFences(s)
 		ready <- err
-		if err != nil {
-			return
-		}
-		for job := range sp.work {
-			job()
+		if err == nil {
+			<-proceed
+			f()
 		}
 	}()
-	return sp, <-ready
+	return proceed, <-ready
 }
 
 // raiseFences takes privileges from the calling thread's children.
@@ -68,7 +62,7 @@ func (in *Init) start(s initproto.Spawn, stdio, kept []int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	cred.NoSetGroups = !in.spawner.groups
+	cred.NoSetGroups = !in.groups
 	env := withHome(s.Env, home, name)
 	dir, err := in.openDir(s.Dir)
 	if err != nil {
@@ -91,34 +85,38 @@ func (in *Init) start(s initproto.Spawn, stdio, kept []int) (int, error) {
 	return in.fork(e, file, s.Argv, attr)
 }
 
-// fork starts the program under the lock that the reaper takes. The thread
-// first enters a fresh cgroup namespace: children inherit it whatever they do,
-// so it marks the program's whole tree for kill.
+// fork starts the program under the lock that the reaper takes. The thread is in
+// a cgroup namespace made for this program: children inherit it whatever they
+// do, so it marks the program's whole tree for kill.
 func (in *Init) fork(e *execution, file string, argv []string, attr *syscall.ProcAttr) (int, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	tag, err := newTag()
-	if err != nil {
-		return 0, err
+	if in.tag == "" {
+		if err := in.retag(); err != nil {
+			return 0, err
+		}
 	}
 	freeAffinity()
 	pid, err := syscall.ForkExec(file, argv, attr)
 	if err != nil {
 		return 0, fail("exec", argv[0], err)
 	}
-	e.pid, e.tag = pid, tag
+	e.pid, e.tag, in.tag = pid, in.tag, ""
 	in.execs[e.id], in.pids[pid] = e, e
 	in.count++
 	in.children.Broadcast()
 	return pid, nil
 }
 
-// newTag gives the calling thread a cgroup namespace of its own and names it.
-func newTag() (string, error) {
+// retag gives the calling thread a fresh cgroup namespace and notes its name. It
+// is called after a start has been answered, to be ready for the next one.
+func (in *Init) retag() error {
 	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
-		return "", fail("cgroup namespace", "", err)
+		return fail("cgroup namespace", "", err)
 	}
-	return readLink("/proc/thread-self/ns/cgroup")
+	tag, err := readLink("/proc/thread-self/ns/cgroup")
+	in.tag = tag
+	return err
 }
 
 // freeAffinity undoes what a program may have done to this thread with

@@ -63,7 +63,7 @@ func (b *Builder) Prepare(p Params) error {
 	if err := os.MkdirAll(filepath.Join(p.Dir, "merged"), 0o700); err != nil {
 		return err
 	}
-	return b.identity(p)
+	return b.identify(p, p.Spec.Name)
 }
 
 func (b *Builder) makeDir(dir string, mode os.FileMode, base uint32) error {
@@ -85,14 +85,12 @@ func (b *Builder) chown(p string, base uint32) error {
 	return os.Lchown(p, int(base), int(base))
 }
 
-// identity writes the files of /etc that differ between sandboxes, and the
-// workspace directory of mode none.
-func (b *Builder) identity(p Params) error {
+// identify writes the files of /etc that differ between sandboxes.
+func (b *Builder) identify(p Params, name string) error {
 	etc := filepath.Join(p.Dir, "upper", "root", "etc")
 	if err := b.makeDir(etc, 0o755, p.IDBase); err != nil {
 		return err
 	}
-	name := p.Spec.Name
 	for file, text := range map[string]string{
 		"hostname": name + "\n",
 		"hosts":    "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 " + name + "\n",
