@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/coop-dev/coop/internal/launch"
 	"github.com/coop-dev/coop/internal/linux/cgroup"
@@ -47,6 +48,9 @@ type Engine struct {
 
 // live is a running sandbox.
 type live struct {
+	id    sandbox.ID
+	spec  sandbox.Spec
+	made  time.Time
 	init  *launch.Init
 	group *cgroup.Group // nil where there are no control groups
 }
@@ -78,6 +82,27 @@ func (e *Engine) running(id sandbox.ID) *live {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.live[id]
+}
+
+// find gives the hold on a running sandbox by id or name. What runs is known
+// without asking the store; for anything else the store says what is the matter.
+func (e *Engine) find(ctx context.Context, ref string) (*live, error) {
+	id := e.names.id(ref)
+	if id == "" {
+		id = sandbox.ID(ref)
+	}
+	if l := e.running(id); l != nil {
+		return l, nil
+	}
+	r, err := e.Store.Resolve(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if l := e.running(r.ID); l != nil {
+		return l, nil
+	}
+	return nil, sandbox.Errorf(sandbox.Conflict, "sandbox %s is %s", r.Spec.Name, r.Status).
+		WithHint("start it with: coop start %s", r.Spec.Name)
 }
 
 func (e *Engine) setLive(id sandbox.ID, l *live) {

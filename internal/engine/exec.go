@@ -39,15 +39,11 @@ type note struct {
 
 // Exec starts a command. ctx bounds the starting only.
 func (e *Engine) Exec(ctx context.Context, ref string, c Command) (*Exec, error) {
-	r, err := e.Store.Resolve(ctx, ref)
+	l, err := e.find(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	l := e.running(r.ID)
-	if l == nil {
-		return nil, notRunning(r)
-	}
-	spawn, err := e.spawnRequest(r, c)
+	spawn, err := spawnRequest(l, c)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +51,7 @@ func (e *Engine) Exec(ctx context.Context, ref string, c Command) (*Exec, error)
 	if err != nil {
 		return nil, explainSpawn(c, err)
 	}
-	return e.track(r.ID, x, c), nil
-}
-
-func notRunning(r *sandbox.Record) error {
-	return sandbox.Errorf(sandbox.Conflict, "sandbox %s is %s", r.Spec.Name, r.Status).
-		WithHint("start it with: coop start %s", r.Spec.Name)
+	return e.track(l.id, x, c), nil
 }
 
 // track starts the clock of a command.
@@ -73,14 +64,14 @@ func (e *Engine) track(id sandbox.ID, x *launch.Exec, c Command) *Exec {
 }
 
 // spawnRequest works out what PID 1 shall start.
-func (e *Engine) spawnRequest(r *sandbox.Record, c Command) (initproto.Spawn, error) {
+func spawnRequest(l *live, c Command) (initproto.Spawn, error) {
 	var s initproto.Spawn
 	if err := validateCommand(c); err != nil {
 		return s, err
 	}
 	user := c.User
 	if user == "" {
-		user = r.Spec.Agent.User
+		user = l.spec.Agent.User
 	}
 	if err := sandbox.ValidateUser(user); err != nil {
 		return s, err
@@ -93,9 +84,9 @@ func (e *Engine) spawnRequest(r *sandbox.Record, c Command) (initproto.Spawn, er
 	if err != nil {
 		return s, err
 	}
-	env := environment(r, c.Env)
+	env := environment(l, c.Env)
 	return initproto.Spawn{
-		Exec: newExecID(), Argv: argv, Env: env, Dir: workingDir(r, c.WorkingDir),
+		Exec: newExecID(), Argv: argv, Env: env, Dir: workingDir(l, c.WorkingDir),
 		User: user, Stdin: c.Stdin, Note: string(n),
 	}, checkSize(argv, env)
 }
@@ -143,26 +134,26 @@ func tooLong(format string, args ...any) error {
 
 // workingDir is where a command starts: the workspace, or a path in it or from
 // the root.
-func workingDir(r *sandbox.Record, dir string) string {
+func workingDir(l *live, dir string) string {
 	if path.IsAbs(dir) {
 		return path.Clean(dir)
 	}
-	return path.Join(r.Spec.Workspace.Path, dir)
+	return path.Join(l.spec.Workspace.Path, dir)
 }
 
 // environment is built from nothing: what the host's environment holds is its
 // own affair. HOME, USER and LOGNAME are added by PID 1, who knows the user.
-func environment(r *sandbox.Record, extra map[string]string) []string {
+func environment(l *live, extra map[string]string) []string {
 	vars := map[string]string{
 		"PATH":           "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"TERM":           "xterm-256color",
 		"LANG":           "C.UTF-8",
 		"IS_SANDBOX":     "1",
-		"COOP_SESSION":   r.Spec.Name,
-		"COOP_WORKSPACE": r.Spec.Workspace.Path,
-		"COOP_CREATED":   r.CreatedAt.UTC().Format(time.RFC3339),
+		"COOP_SESSION":   l.spec.Name,
+		"COOP_WORKSPACE": l.spec.Workspace.Path,
+		"COOP_CREATED":   l.made.UTC().Format(time.RFC3339),
 	}
-	for _, m := range []map[string]string{r.Spec.Env, extra} {
+	for _, m := range []map[string]string{l.spec.Env, extra} {
 		for k, v := range m {
 			vars[k] = v
 		}

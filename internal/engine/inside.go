@@ -13,22 +13,9 @@ import (
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
-// inside finds a running sandbox.
-func (e *Engine) inside(ctx context.Context, ref string) (*live, error) {
-	r, err := e.Store.Resolve(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	l := e.running(r.ID)
-	if l == nil {
-		return nil, notRunning(r)
-	}
-	return l, nil
-}
-
 // Processes lists what runs inside.
 func (e *Engine) Processes(ctx context.Context, ref string) ([]Process, error) {
-	l, err := e.inside(ctx, ref)
+	l, err := e.find(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +43,7 @@ func (e *Engine) Signal(ctx context.Context, ref string, pid int, signal string)
 		return sandbox.Errorf(sandbox.Denied, "pid %d is not yours to signal", pid).
 			WithHint("PID 1 ends with the sandbox: coop stop")
 	}
-	l, err := e.inside(ctx, ref)
+	l, err := e.find(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -69,19 +56,15 @@ func (e *Engine) Signal(ctx context.Context, ref string, pid int, signal string)
 
 // OpenFile opens a path as the sandbox sees it; relative ones are in the workspace.
 func (e *Engine) OpenFile(ctx context.Context, ref, p string, flags int, mode uint32) (*os.File, error) {
-	r, err := e.Store.Resolve(ctx, ref)
+	l, err := e.find(ctx, ref)
 	if err != nil {
 		return nil, err
-	}
-	l := e.running(r.ID)
-	if l == nil {
-		return nil, notRunning(r)
 	}
 	if p == "" || strings.ContainsRune(p, 0) {
 		return nil, sandbox.Errorf(sandbox.Invalid, "illegal path %q", p)
 	}
 	if !path.IsAbs(p) {
-		p = path.Join(r.Spec.Workspace.Path, p)
+		p = path.Join(l.spec.Workspace.Path, p)
 	}
 	f, err := l.init.Open(ctx, p, flags, mode)
 	return f, explainOpen(p, err)

@@ -82,7 +82,7 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 	for _, m := range missing {
 		r.Degraded = append(r.Degraded, sandbox.Degraded{Fence: m.Fence, Reason: m.Reason})
 	}
-	return &live{init: in, group: group}, nil
+	return &live{id: r.ID, spec: r.Spec, made: r.CreatedAt, init: in, group: group}, nil
 }
 
 // ownerInside says who the workspace belongs to inside: the agent's user where

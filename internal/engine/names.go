@@ -52,6 +52,13 @@ func (n *names) note(name string, id sandbox.ID) {
 	n.hold(name, id)
 }
 
+// id finds the sandbox that has a name.
+func (n *names) id(name string) sandbox.ID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.held[name]
+}
+
 func (n *names) release(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -116,7 +116,7 @@ func (e *Engine) note(ctx context.Context, r *sandbox.Record, to sandbox.Status,
 
 // resume takes a living sandbox over.
 func (e *Engine) resume(ctx context.Context, r *sandbox.Record, in *launch.Init) {
-	l := &live{init: in}
+	l := &live{id: r.ID, spec: r.Spec, made: r.CreatedAt, init: in}
 	if s, err := launch.ReadState(e.dir(r.ID)); err == nil && s.Cgroup != nil {
 		if l.group, err = cgroup.Reopen(*s.Cgroup); err != nil {
 			e.Log.Warn("find control group again", "sandbox", r.ID, "err", err)

@@ -7,12 +7,14 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/coop-dev/coop/internal/linux/fdpass"
 )
 
 const (
-	pumpBuffer = 64 << 10 // what a pipe holds
+	pumpBuffer  = 64 << 10 // what a pipe holds
+	firstBuffer = 4 << 10  // enough for most commands; a full one is exchanged for a large one
 
 	// drainLimit is the largest pipe an unprivileged process can have
 	// (fs.pipe-max-size). A pipe is first in, first out: what the main process
@@ -85,11 +87,14 @@ func (p *pumps) leave() {
 }
 
 func (p *pumps) pump(f *os.File, to sink) {
-	buf := make([]byte, to.headroom+pumpBuffer)
+	buf := make([]byte, to.headroom+firstBuffer)
 	for {
 		n, err := f.Read(buf[to.headroom:])
 		if n > 0 {
 			to.take(buf[:to.headroom+n])
+		}
+		if n == firstBuffer && len(buf) < pumpBuffer {
+			buf = make([]byte, to.headroom+pumpBuffer)
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) && !p.abandon.Load() {
 			_ = f.SetReadDeadline(time.Time{}) // drain does not wait, but a past deadline would refuse it
@@ -101,24 +106,11 @@ func (p *pumps) pump(f *os.File, to sink) {
 	}
 }
 
-// drain takes what is in the pipe now. Go's own Read would wait for more, so
-// this reads the descriptor itself, as syscall.RawConn asks it to be done.
+// drain takes what is in the pipe now; Go's own Read would wait for more.
 func drain(f *os.File, buf []byte, to sink) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return
-	}
 	for left := drainLimit; left > 0; {
-		var n int
-		var rerr error
-		err := raw.Read(func(fd uintptr) bool {
-			n, rerr = syscall.Read(int(fd), buf[to.headroom:])
-			return true // whatever came of it: never wait
-		})
-		if errors.Is(rerr, syscall.EINTR) {
-			continue
-		}
-		if err != nil || rerr != nil || n <= 0 {
+		n, err := fdpass.ReadNow(f, buf[to.headroom:])
+		if err != nil || n <= 0 {
 			return
 		}
 		to.take(buf[:to.headroom+n])

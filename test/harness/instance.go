@@ -32,7 +32,7 @@ func Adopt(t testing.TB, dir string) Instance {
 	t.Helper()
 	h := Instance{Dir: dir}
 	t.Cleanup(func() {
-		if left := h.sweep(Bin()); len(left) > 0 {
+		if left := h.Sweep(Bin()); len(left) > 0 {
 			t.Errorf("left behind:\n%v", errors.Join(left...))
 		}
 		if t.Failed() {

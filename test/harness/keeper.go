@@ -42,7 +42,7 @@ func keep(o Options) int {
 		return complain(err)
 	}
 	h := Instance{Dir: home}
-	left := append(h.sweep(bin), killDescendants()...)
+	left := append(h.Sweep(bin), killDescendants()...)
 	if code != 0 || len(left) > 0 {
 		showLog(home)
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// sweep removes every sandbox, ends the daemon and looks for what is left of
+// Sweep removes every sandbox, ends the daemon and looks for what is left of
 // the home outside of its own files.
-func (h Instance) sweep(bin string) []error {
+func (h Instance) Sweep(bin string) []error {
 	var left []error
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -128,3 +128,23 @@ func HungUp(f *os.File) bool {
 	n, err := unix.Poll(p, 0)
 	return err == nil && n == 1 && p[0].Revents&unix.POLLHUP != 0
 }
+
+// ReadNow reads what is in a pollable file at this moment, without waiting:
+// when there is nothing the error is unix.EAGAIN.
+func ReadNow(f *os.File, b []byte) (n int, err error) {
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	cerr := rc.Read(func(fd uintptr) bool {
+		for {
+			if n, err = unix.Read(int(fd), b); err != unix.EINTR {
+				return true
+			}
+		}
+	})
+	if cerr != nil {
+		return 0, cerr
+	}
+	return n, err
+}
