@@ -37,12 +37,14 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 	}
 	files := rootfs.Params{Dir: e.dir(r.ID), Spec: r.Spec, IDBase: r.IDBase, Image: img, Workspace: src}
 	files.OwnerUID, files.OwnerGID = ownerInside(r.Spec.Agent.User)
-	if entitled != nil {
-		if err := e.build.Prepare(files); err != nil {
-			return nil, err
+	mounts := begin(func() (*rootfs.Result, error) {
+		if entitled != nil {
+			if err := e.build.Prepare(files); err != nil {
+				return nil, err
+			}
 		}
-	}
-	mounts := begin(func() (*rootfs.Result, error) { return e.build.Build(ctx, files) })
+		return e.build.Build(ctx, files)
+	})
 	u.add(func() {
 		if res, merr := mounts.wait(); merr == nil {
 			res.Close()

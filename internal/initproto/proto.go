@@ -157,9 +157,9 @@ type Exec struct {
 	Status *Status `json:"status,omitempty"` // set when it has ended
 }
 
-// Spawn starts one program. With it come the program's stdin, stdout and
-// stderr, then the daemon's ends that PID 1 keeps for the next daemon: stdin
-// (only if Stdin), stdout, stderr.
+// Spawn starts one program. With it come the program's stdin (only if Stdin;
+// otherwise it is empty), stdout and stderr, then the daemon's ends of the same
+// that PID 1 keeps for the next daemon.
 type Spawn struct {
 	Exec  string   `json:"exec"`
 	Argv  []string `json:"argv"`

@@ -161,8 +161,9 @@ func (e *Exec) Release() {
 	e.in.mu.Lock()
 	delete(e.in.execs, e.ID)
 	e.in.mu.Unlock()
-	_ = e.in.conn.Write(initproto.Message{Op: initproto.OpAck, Exec: e.ID}) // a lost PID 1 keeps nothing
 	e.closePipes()
+	// Nobody waits for it, and a lost PID 1 keeps nothing.
+	go func() { _ = e.in.conn.Write(initproto.Message{Op: initproto.OpAck, Exec: e.ID}) }()
 }
 
 func (e *Exec) closePipes() {

@@ -9,11 +9,11 @@ import (
 // pipes are the three streams of a program: our ends and its own.
 type pipes struct {
 	stdin, stdout, stderr *os.File
-	theirs                [3]*os.File
+	theirs                []int // stdin, stdout, stderr
 }
 
 func makePipes(stdin bool) (p *pipes, err error) {
-	p = &pipes{}
+	p = &pipes{theirs: []int{-1, -1, -1}}
 	defer func() {
 		if err != nil {
 			p.closeTheirs()
@@ -21,31 +21,32 @@ func makePipes(stdin bool) (p *pipes, err error) {
 		}
 	}()
 	if stdin {
-		p.theirs[0], p.stdin, err = os.Pipe()
-	} else {
-		p.theirs[0], err = os.Open(os.DevNull)
+		if p.stdin, p.theirs[0], err = fdpass.Pipe(true); err != nil {
+			return p, err
+		}
 	}
-	if err != nil {
+	if p.stdout, p.theirs[1], err = fdpass.Pipe(false); err != nil {
 		return p, err
 	}
-	if p.stdout, p.theirs[1], err = os.Pipe(); err != nil {
-		return p, err
-	}
-	p.stderr, p.theirs[2], err = os.Pipe()
+	p.stderr, p.theirs[2], err = fdpass.Pipe(false)
 	return p, err
 }
 
-func (p *pipes) closeTheirs() { closeFiles(p.theirs[:]) }
+func (p *pipes) closeTheirs() {
+	for _, fd := range p.theirs {
+		if fd >= 0 {
+			fdpass.CloseAll([]int{fd})
+		}
+	}
+}
 
 // fds in the order the protocol wants: the program's own, then those PID 1
-// keeps. Fd makes the program's ends blocking, as programs expect; ours stay
-// with the Go poller.
+// keeps. Without stdin PID 1 gives the program an empty one.
 func (p *pipes) fds() []int {
-	fds := fdsOf(p.theirs[:])
-	if p.stdin != nil {
-		fds = append(fds, fdpass.Number(p.stdin))
+	if p.stdin == nil {
+		return []int{p.theirs[1], p.theirs[2], fdpass.Number(p.stdout), fdpass.Number(p.stderr)}
 	}
-	return append(fds, fdpass.Number(p.stdout), fdpass.Number(p.stderr))
+	return append(p.theirs[:3:3], fdpass.Number(p.stdin), fdpass.Number(p.stdout), fdpass.Number(p.stderr))
 }
 
 // pollable wraps a received descriptor so that reads park a goroutine.

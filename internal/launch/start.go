@@ -139,6 +139,9 @@ func handshake(ctx context.Context, conn socket, proc *pidfd.Process, p Params) 
 	if err := c.Write(initproto.Message{ID: 1, Op: initproto.OpSetup, Setup: setup}, fdsOf(mounts)...); err != nil {
 		return nil, stepError(ctx, "send setup", err)
 	}
+	if err := noteState(proc, p); err != nil { // while PID 1 works
+		return nil, err
+	}
 	m, fds, err := c.Read()
 	fdpass.CloseAll(fds)
 	if err != nil {
@@ -150,15 +153,15 @@ func handshake(ctx context.Context, conn socket, proc *pidfd.Process, p Params) 
 	if m.Op != initproto.OpReady || m.Ready == nil {
 		return nil, initproto.ErrProtocol
 	}
-	if err := commit(c, proc, p); err != nil {
-		return nil, err
+	if err := c.Write(initproto.Message{Op: initproto.OpCommit}); err != nil {
+		return nil, stepError(ctx, "commit", err)
 	}
 	return m.Ready.Degraded, conn.conn.SetDeadline(time.Time{})
 }
 
-// commit writes state.json before PID 1 is told to outlive us: a daemon that
-// dies in between takes it along, one that dies after can find it.
-func commit(c *initproto.Conn, proc *pidfd.Process, p Params) error {
+// noteState writes state.json before PID 1 is told to outlive us: a daemon that
+// dies earlier takes it along, one that dies after can find it.
+func noteState(proc *pidfd.Process, p Params) error {
 	s := p.State
 	s.PID = proc.PID
 	var err error
@@ -168,10 +171,7 @@ func commit(c *initproto.Conn, proc *pidfd.Process, p Params) error {
 	if s.BootID, err = pidfd.BootID(); err != nil {
 		return err
 	}
-	if err := WriteState(p.Dir, s); err != nil {
-		return err
-	}
-	return c.Write(initproto.Message{Op: initproto.OpCommit})
+	return WriteState(p.Dir, s)
 }
 
 func stepError(ctx context.Context, step string, err error) error {

@@ -16,6 +16,7 @@ type Init struct {
 	groups  bool     // setgroups is allowed
 	without []string // fences the tests took away
 	tag     string   // of the next program; belongs to the fenced thread
+	null    int      // what programs without input read
 
 	mu    sync.Mutex
 	execs map[string]*execution
@@ -37,10 +38,14 @@ type execution struct {
 	status *initproto.Status
 }
 
-func newInit(s initproto.Setup) *Init {
-	in := &Init{groups: s.Groups, without: s.Without, execs: map[string]*execution{}, pids: map[int]*execution{}}
+func newInit(s initproto.Setup) (*Init, error) {
+	null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fail("open", "/dev/null", err)
+	}
+	in := &Init{null: null, groups: s.Groups, without: s.Without, execs: map[string]*execution{}, pids: map[int]*execution{}}
 	in.children.L = &in.mu
-	return in
+	return in, nil
 }
 
 // wire describes an execution to a daemon.

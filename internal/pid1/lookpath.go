@@ -2,7 +2,6 @@ package pid1
 
 import (
 	"path"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -72,15 +71,18 @@ func withHome(env []string, home, name string) []string {
 	return env
 }
 
-// openDir opens a working directory. Magic links are refused: a path such as
+// enterDir changes to a working directory; this thread shares its own with
+// nobody, and the program inherits it. Magic links are refused: a path such as
 // /proc/self/fd/N would lead through our own descriptors (CVE-2024-21626).
-func (in *Init) openDir(dir string) (int, error) {
+func (in *Init) enterDir(dir string) error {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	if fence.Gone(in.without, fence.MagicLinks) {
 		how.Resolve = 0
 	}
 	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &how)
-	return fd, fail("chdir", dir, err)
+	if err != nil {
+		return fail("chdir", dir, err)
+	}
+	defer unix.Close(fd)
+	return fail("chdir", dir, unix.Fchdir(fd))
 }
-
-func fdPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

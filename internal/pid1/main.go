@@ -39,11 +39,10 @@ func prepare(conn *initproto.Conn) error {
 	if m.Op != initproto.OpSetup || m.Setup == nil {
 		return initproto.ErrProtocol
 	}
-	in, degraded, err := setUp(*m.Setup, fds)
-	var proceed chan struct{}
+	thread, degraded, err := setUp(*m.Setup, fds)
+	var in *Init
 	if err == nil {
-		proceed, err = onFencedThread(*m.Setup, func() { in.serve(conn) })
-		err = named("fence programs", err)
+		in, err = newInit(*m.Setup)
 	}
 	if err != nil {
 		_ = conn.Write(initproto.Message{ID: m.ID, Op: initproto.OpReady, Error: wire(err)}) // we end anyway
@@ -60,7 +59,7 @@ func prepare(conn *initproto.Conn) error {
 	if commit.Op != initproto.OpCommit {
 		return initproto.ErrProtocol
 	}
-	close(proceed)
+	thread.run(func() { in.serve(conn) })
 	return nil
 }
 

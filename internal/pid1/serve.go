@@ -73,8 +73,12 @@ func (in *Init) receive(conn *initproto.Conn) bool {
 	}
 	if m.Op == initproto.OpSpawn {
 		in.spawn(conn, m, fds)
-		_ = in.retag() // asked again, and answered for, by the next start
 		return true
+	}
+	if m.Op == initproto.OpAck && in.tag == "" {
+		// A good moment to get ready for the next start; if it fails, that one
+		// tries again and answers for it.
+		_ = in.retag()
 	}
 	go in.answer(conn, m, fds) // a slow answer must not hold up the next request
 	return true
@@ -84,18 +88,18 @@ func (in *Init) receive(conn *initproto.Conn) bool {
 func (in *Init) spawn(conn *initproto.Conn, m initproto.Message, fds []int) {
 	reply := initproto.Message{ID: m.ID, Op: m.Op}
 	pid, err := 0, error(initproto.ErrProtocol)
-	want := 5
+	half := 2
 	if m.Spawn != nil && m.Spawn.Stdin {
-		want++
+		half = 3
 	}
-	if m.Spawn != nil && len(fds) == want && len(m.Spawn.Argv) > 0 {
-		pid, err = in.start(*m.Spawn, fds[:3], fds[3:])
+	if m.Spawn != nil && len(fds) == 2*half && len(m.Spawn.Argv) > 0 {
+		pid, err = in.start(*m.Spawn, fds[:half], fds[half:])
 	}
 	if err != nil {
 		fdpass.CloseAll(fds)
 		reply.Error = wire(err)
 	} else {
-		fdpass.CloseAll(fds[:3])
+		fdpass.CloseAll(fds[:half])
 		reply.PID = pid
 	}
 	_ = conn.Write(reply) // a daemon that is gone needs no answer

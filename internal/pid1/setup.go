@@ -12,9 +12,16 @@ import (
 
 // setUp makes the sandbox, one step after the other in the order the kernel
 // wants them. fds are the descriptors that came with the message.
-func setUp(s initproto.Setup, fds []int) (*Init, []initproto.Missing, error) {
+//
+// The thread that will start programs raises its fences meanwhile: they concern
+// that thread alone.
+func setUp(s initproto.Setup, fds []int) (*fencedThread, []initproto.Missing, error) {
 	defer fdpass.CloseAll(fds)
-	unix.Umask(0) // modes below mean what they say
+	unix.Umask(0)                         // modes below mean what they say
+	if err := dropGroups(s); err != nil { // of all threads, so before there are special ones
+		return nil, nil, named("groups", err)
+	}
+	thread := startFenced(s)
 	b := &builder{setup: s, fds: fds, root: -1}
 	gone := func(name string) bool { return fence.Gone(s.Without, name) }
 	steps := []struct {
@@ -22,7 +29,6 @@ func setUp(s initproto.Setup, fds []int) (*Init, []initproto.Missing, error) {
 		run  func() error
 	}{
 		{"close-on-exec", unless(gone(fence.CloseFDs), closeOnExec)},
-		{"groups", b.dropGroups},
 		{"private mounts", b.private},
 		{"attach root", b.attachRoot},
 		{"mount proc", b.mountProc}, // before the old root goes: afterwards the kernel says EPERM
@@ -44,7 +50,7 @@ func setUp(s initproto.Setup, fds []int) (*Init, []initproto.Missing, error) {
 		}
 	}
 	unix.Umask(0o022)
-	return newInit(s), b.missing, nil
+	return thread, b.missing, named("fence programs", thread.wait())
 }
 
 // unless leaves a step out whose fence the tests took away.
@@ -94,8 +100,8 @@ func (b *builder) optional(fence string, err error) error {
 
 // dropGroups leaves the host user's supplementary groups behind. With a single
 // id the kernel forbids it; the daemon reports that.
-func (b *builder) dropGroups() error {
-	if !b.setup.Groups {
+func dropGroups(s initproto.Setup) error {
+	if !s.Groups {
 		return nil
 	}
 	return setgroupsAllThreads()

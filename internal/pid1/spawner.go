@@ -20,24 +20,37 @@ import (
 // it. Installing the filter for each program instead would cost 2 ms a start.
 // Whatever needs a capability beyond that runs on other threads.
 
-// onFencedThread runs f on a thread of its own behind the fences. It returns
-// when they stand, and f goes on once proceed is closed.
-func onFencedThread(s initproto.Setup, f func()) (proceed chan struct{}, err error) {
-	ready, proceed := make(chan error), make(chan struct{})
+// fencedThread is that thread before it has anything to do.
+type fencedThread struct {
+	raised chan error
+	job    chan func()
+}
+
+// startFenced makes the thread and lets it raise its fences.
+func startFenced(s initproto.Setup) *fencedThread {
+	t := &fencedThread{raised: make(chan error, 1), job: make(chan func())}
 	go func() {
 		runtime.LockOSThread() // for ever: this thread must never run anything else
 		err := raiseFences(s)
-		ready <- err
+		t.raised <- err
 		if err == nil {
-			<-proceed
-			f()
+			(<-t.job)()
 		}
 	}()
-	return proceed, <-ready
+	return t
 }
+
+// wait returns when the fences stand.
+func (t *fencedThread) wait() error { return <-t.raised }
+
+// run gives the thread what it will do for ever.
+func (t *fencedThread) run(f func()) { t.job <- f }
 
 // raiseFences takes privileges from the calling thread's children.
 func raiseFences(s initproto.Setup) error {
+	if err := unix.Unshare(unix.CLONE_FS); err != nil { // a working directory of its own
+		return fail("unshare fs", "", err)
+	}
 	gone := func(name string) bool { return fence.Gone(s.Without, name) }
 	if !gone(fence.Bounding) {
 		if err := caps.Apply(caps.Set(s.Bounding)); err != nil {
@@ -62,27 +75,35 @@ func (in *Init) start(s initproto.Spawn, stdio, kept []int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	cred.NoSetGroups = !in.groups
 	env := withHome(s.Env, home, name)
-	dir, err := in.openDir(s.Dir)
-	if err != nil {
+	if err := in.enterDir(s.Dir); err != nil {
 		return 0, err
 	}
-	defer unix.Close(dir)
 	file, err := lookPath(s.Argv[0], s.Dir, env)
 	if err != nil {
 		return 0, err
 	}
-	attr := &syscall.ProcAttr{
-		Dir: fdPath(dir), Env: env,
-		Files: []uintptr{uintptr(stdio[0]), uintptr(stdio[1]), uintptr(stdio[2])},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: cred},
+	attr := &syscall.ProcAttr{Env: env, Sys: &syscall.SysProcAttr{Setsid: true, Credential: in.credential(cred)}}
+	if !s.Stdin {
+		attr.Files = []uintptr{uintptr(in.null)}
+	}
+	for _, fd := range stdio {
+		attr.Files = append(attr.Files, uintptr(fd))
 	}
 	e := &execution{id: s.Exec, note: s.Note, stdin: -1, output: kept}
 	if s.Stdin {
 		e.stdin, e.output = kept[0], slices.Clone(kept[1:])
 	}
 	return in.fork(e, file, s.Argv, attr)
+}
+
+// credential is nil for root, which this thread is already.
+func (in *Init) credential(c *syscall.Credential) *syscall.Credential {
+	if c.Uid == 0 && c.Gid == 0 {
+		return nil
+	}
+	c.NoSetGroups = !in.groups
+	return c
 }
 
 // fork starts the program under the lock that the reaper takes. The thread is in

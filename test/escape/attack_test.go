@@ -39,6 +39,8 @@ type attack struct {
 	// Run is the attack, inside. nil means that it worked; an error wraps the
 	// errno it was refused with.
 	Run func() error
+	// Child is what a program started by Run or Drive does instead.
+	Child func() error
 	// Drive is the attack seen from outside, instead of Run.
 	Drive func(*testing.T, *box) error
 	// Host prepares the host before the sandbox is made.
@@ -53,7 +55,7 @@ type attack struct {
 
 	Denied      []syscall.Errno
 	Fence       []string // taken away in the second run
-	Fixed       string   // the fence that cannot be taken away; needs Control
+	Fixed       string   // the fence that cannot be taken away; needs Control, or a Drive that has one
 	Second      string
 	SecondErrno []syscall.Errno
 	Both        []string
@@ -96,7 +98,7 @@ func (a attack) as(mode string) (attack, change) {
 // proven reports whether the attack says how its denial is shown to be the
 // fence's doing.
 func (a attack) proven() bool {
-	return len(a.Fence) > 0 || len(a.Open) > 0 || a.Control != nil || a.Allowed != ""
+	return len(a.Fence) > 0 || len(a.Open) > 0 || a.Control != nil || a.Allowed != "" || (a.Drive != nil && a.Fixed != "")
 }
 
 func errnos(list ...syscall.Errno) []syscall.Errno { return list }

@@ -17,7 +17,7 @@ const (
 const (
 	partRun     = "run"
 	partControl = "control"
-	partChild   = "child" // a child of Run: does nothing and ends well
+	partChild   = "child"
 )
 
 const verdictMark = "COOP-ESCAPE "
@@ -28,9 +28,6 @@ func inside() bool {
 	name := os.Getenv(envAttack)
 	if name == "" {
 		return false
-	}
-	if os.Getenv(envPart) == partChild {
-		return true
 	}
 	for _, a := range attacks() {
 		if a.Name == name {
@@ -44,8 +41,11 @@ func inside() bool {
 }
 
 func part(a attack) func() error {
-	if os.Getenv(envPart) == partControl {
+	switch os.Getenv(envPart) {
+	case partControl:
 		return a.Control
+	case partChild:
+		return a.Child
 	}
 	return a.Run
 }

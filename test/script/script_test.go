@@ -26,11 +26,13 @@ func TestStories(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+":"+os.Getenv("PATH")+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 			env.Setenv("COOP_HOME", harness.Home())
+			env.Setenv("SHARED_HOME", harness.Home())
 			env.Setenv("STORY", story(env))
 			return nil
 		},
 		Condition:           func(cond string) (bool, error) { return condition(mode, cond) },
 		Cmds:                words(),
+		ContinueOnError:     true,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
@@ -38,7 +40,7 @@ func TestStories(t *testing.T) {
 
 // story is a word that no other story has, for the names of sandboxes.
 func story(env *testscript.Env) string {
-	return strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+	return strings.ReplaceAll(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"), "_", "-")
 }
 
 // unpack writes the stories where testscript looks for them: the program may be

@@ -148,3 +148,22 @@ func ReadNow(f *os.File, b []byte) (n int, err error) {
 	}
 	return n, err
 }
+
+// Pipe makes a pipe whose one end stays here, with the Go poller, and whose
+// other end goes to a program: blocking, and not registered anywhere. Ours is
+// the read end, or the write end if input.
+func Pipe(input bool) (ours *os.File, theirs int, err error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		return nil, -1, os.NewSyscallError("pipe2", err)
+	}
+	here, there := p[0], p[1]
+	if input {
+		here, there = p[1], p[0]
+	}
+	if err := unix.SetNonblock(here, true); err != nil {
+		CloseAll(p[:])
+		return nil, -1, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(here), "pipe"), there, nil
+}
