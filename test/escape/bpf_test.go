@@ -16,6 +16,6 @@ func bpf() attack {
 			return reached(call(unix.SYS_BPF, lookup, pointer(&attr), 32), unix.EBADF)
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"bpf"},
+		Fence:  []string{"bpf"},
 	}
 }

@@ -17,8 +17,8 @@ func clone3() attack {
 			return cloneInto(unix.CLONE_NEWUSER)
 		},
 		Denied: errnos(unix.ENOSYS),
-		Fence: []string{"clone3"},
-		CVE: "CVE-2022-0185",
+		Fence:  []string{"clone3"},
+		CVE:    "CVE-2022-0185",
 	}
 }
 

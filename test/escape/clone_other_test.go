@@ -23,9 +23,9 @@ func cloneOther() attack {
 			return a.result()
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"clone"},
+		Fence:  []string{"clone"},
 		Second: "bounding: programs lack the capability", SecondErrno: errnos(unix.EPERM),
-		Both: []string{"bounding"},
+		Both:  []string{"bounding"},
 		Child: fine,
 	}
 }

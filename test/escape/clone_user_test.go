@@ -16,7 +16,7 @@ func cloneUser() attack {
 			return err
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"clone"},
-		Child: fine,
+		Fence:  []string{"clone"},
+		Child:  fine,
 	}
 }

@@ -12,8 +12,8 @@ import (
 func daemonAutogroup() attack {
 	return attack{
 		Class: runtimeClass, Name: "daemon-autogroup",
-		Attack: "give the daemon's session the lowest priority through /proc/1/autogroup",
-		Proves: "a sandbox has no hold on the daemon's share of the processor",
+		Attack:  "give the daemon's session the lowest priority through /proc/1/autogroup",
+		Proves:  "a sandbox has no hold on the daemon's share of the processor",
 		Private: true,
 		Run: func() error {
 			if err := os.WriteFile("/proc/1/autogroup", []byte("19"), 0); err != nil {

@@ -28,7 +28,7 @@ func initSocket() attack {
 		Denied: errnos(unix.ENOENT),
 		Fence:  []string{"mask"},
 		Second: "peer-pid: PID 1 hangs up on processes it can see", SecondErrno: errnos(unix.ECONNRESET),
-		Both:   []string{"peer-pid"},
+		Both: []string{"peer-pid"},
 	}
 }
 

@@ -37,7 +37,7 @@ func initialOnly() attack {
 			return a.result()
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"kexec_load", "init_module", "finit_module", "delete_module", "swapon", "swapoff", "settimeofday", "clock_settime", "acct", "iopl", "ioperm", "quotactl", "vhangup", "bounding"},
+		Fence:  []string{"kexec_load", "init_module", "finit_module", "delete_module", "swapon", "swapoff", "settimeofday", "clock_settime", "acct", "iopl", "ioperm", "quotactl", "vhangup", "bounding"},
 		Second: "user namespace: needs the capability in the initial one", SecondErrno: errnos(unix.EPERM, unix.ENOTBLK),
 	}
 }

@@ -15,6 +15,6 @@ func kernelLog() attack {
 			return err
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"syslog"},
+		Fence:  []string{"syslog"},
 	}
 }

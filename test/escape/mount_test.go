@@ -28,7 +28,7 @@ func mountAPI() attack {
 			return a.result()
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"mount", "umount2", "fsopen", "fsconfig", "fsmount", "fspick", "open_tree", "move_mount", "mount_setattr"},
+		Fence:  []string{"mount", "umount2", "fsopen", "fsconfig", "fsmount", "fspick", "open_tree", "move_mount", "mount_setattr"},
 		Second: "bounding: programs lack the capability", SecondErrno: errnos(unix.EPERM, unix.EBADF, unix.EINVAL),
 		Both: []string{"bounding"},
 	}

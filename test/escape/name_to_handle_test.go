@@ -14,6 +14,6 @@ func nameToHandle() attack {
 			return err
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"name_to_handle_at"},
+		Fence:  []string{"name_to_handle_at"},
 	}
 }

@@ -21,7 +21,7 @@ func netlink() attack {
 			return a.result()
 		},
 		Denied: errnos(unix.EAFNOSUPPORT),
-		Fence: []string{"socket"},
-		CVE: "CVE-2022-32250",
+		Fence:  []string{"socket"},
+		CVE:    "CVE-2022-32250",
 	}
 }

@@ -23,7 +23,7 @@ func openByHandle() attack {
 			return unix.Close(fd)
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"open_by_handle_at"},
+		Fence:  []string{"open_by_handle_at"},
 		Second: "user namespace: needs CAP_DAC_READ_SEARCH in the initial one", SecondErrno: errnos(unix.EPERM),
 		CVE: "CVE-2014-3519",
 	}

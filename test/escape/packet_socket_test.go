@@ -20,7 +20,7 @@ func packetSocket() attack {
 			return a.result()
 		},
 		Denied: errnos(unix.EAFNOSUPPORT, unix.EPERM),
-		Fence: []string{"socket"},
+		Fence:  []string{"socket"},
 		Second: "bounding: programs lack the capability", SecondErrno: errnos(unix.EPERM),
 		Both: []string{"bounding"},
 	}

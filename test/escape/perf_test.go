@@ -21,6 +21,6 @@ func perf() attack {
 			return unix.Close(fd)
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"perf_event_open"},
+		Fence:  []string{"perf_event_open"},
 	}
 }

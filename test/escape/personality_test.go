@@ -14,6 +14,6 @@ func personality() attack {
 			return call(unix.SYS_PERSONALITY, noRandomize)
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"personality"},
+		Fence:  []string{"personality"},
 	}
 }

@@ -18,7 +18,7 @@ func pivotRoot() attack {
 			return unix.PivotRoot("/tmp", "/tmp/old")
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"pivot_root"},
+		Fence:  []string{"pivot_root"},
 		Second: "bounding: programs lack the capability", SecondErrno: errnos(unix.EPERM),
 		Both: []string{"bounding"},
 	}

@@ -19,7 +19,7 @@ func rawSocket() attack {
 			return a.result()
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"socket"},
+		Fence:  []string{"socket"},
 		Second: "bounding: programs lack the capability", SecondErrno: errnos(unix.EPERM),
 		Both: []string{"bounding"},
 	}

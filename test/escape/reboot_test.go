@@ -14,7 +14,7 @@ func reboot() attack {
 			return reached(unix.Reboot(unix.LINUX_REBOOT_CMD_CAD_ON), unix.EINVAL)
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"reboot"},
+		Fence:  []string{"reboot"},
 		Second: "bounding: programs lack the capability", SecondErrno: errnos(unix.EPERM),
 		Both: []string{"bounding"},
 	}

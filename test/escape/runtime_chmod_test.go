@@ -10,8 +10,8 @@ import (
 func runtimeChmod() attack {
 	return attack{
 		Class: runtimeClass, Name: "runtime-chmod", CVE: "CVE-2019-5736",
-		Attack: "take the execute permission from the runtime's program, which all sandboxes of a daemon share",
-		Proves: "one sandbox cannot keep the next from starting",
+		Attack:  "take the execute permission from the runtime's program, which all sandboxes of a daemon share",
+		Proves:  "one sandbox cannot keep the next from starting",
 		Private: true,
 		Run: func() error {
 			fd, err := huntRuntime()

@@ -16,7 +16,7 @@ func sethostname() attack {
 			return a.result()
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"sethostname", "setdomainname"},
+		Fence:  []string{"sethostname", "setdomainname"},
 		Second: "bounding: programs lack the capability", SecondErrno: errnos(unix.EPERM),
 		Both: []string{"bounding"},
 	}

@@ -25,7 +25,7 @@ func setns() attack {
 			return a.result()
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"setns"},
+		Fence:  []string{"setns"},
 		Second: "bounding: programs lack the capability", SecondErrno: errnos(unix.EPERM),
 		Both: []string{"bounding"},
 	}

@@ -16,6 +16,6 @@ func unshareCgroup() attack {
 			return call(unix.SYS_UNSHARE, unix.CLONE_NEWCGROUP)
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"bounding"},
+		Fence:  []string{"bounding"},
 	}
 }

@@ -16,7 +16,7 @@ func unshareUser() attack {
 			return err
 		},
 		Denied: errnos(unix.EPERM),
-		Fence: []string{"unshare"},
-		Child: fine,
+		Fence:  []string{"unshare"},
+		Child:  fine,
 	}
 }

@@ -17,6 +17,6 @@ func vsock() attack {
 			return unix.Close(fd)
 		},
 		Denied: errnos(unix.EAFNOSUPPORT),
-		Fence: []string{"socket"},
+		Fence:  []string{"socket"},
 	}
 }

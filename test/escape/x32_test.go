@@ -14,7 +14,7 @@ func x32() attack {
 			return call(bit | unix.SYS_GETPID)
 		},
 		Denied: errnos(unix.ENOSYS),
-		Fence: []string{"x32"},
+		Fence:  []string{"x32"},
 		Second: "a kernel built without x32", SecondErrno: errnos(unix.ENOSYS),
 	}
 }
