@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"strings"
 	"syscall"
 	"time"
 
@@ -32,9 +31,9 @@ type Exec struct {
 
 // note is what PID 1 keeps of an exec for the next daemon.
 type note struct {
-	OnExit OnExit    `json:"onExit,omitempty"`
-	Client bool      `json:"client,omitempty"` // streams to a client: goes on without it
-	At     time.Time `json:"at"`
+	OnExit   OnExit    `json:"onExit,omitempty"`
+	Attached bool      `json:"attached,omitempty"`
+	At       time.Time `json:"at"`
 }
 
 // Exec starts a command. ctx bounds the starting only.
@@ -66,21 +65,18 @@ func (e *Engine) track(id sandbox.ID, x *launch.Exec, c Command) *Exec {
 // spawnRequest works out what PID 1 shall start.
 func spawnRequest(l *live, c Command) (initproto.Spawn, error) {
 	var s initproto.Spawn
-	if err := validateCommand(c); err != nil {
+	if err := c.Validate(); err != nil {
 		return s, err
 	}
 	user := c.User
 	if user == "" {
 		user = l.spec.Agent.User
 	}
-	if err := sandbox.ValidateUser(user); err != nil {
-		return s, err
-	}
 	argv := append([]string{c.Command}, c.Args...)
 	if !c.Direct {
 		argv = []string{"/bin/sh", "-c", c.Command}
 	}
-	n, err := json.Marshal(note{OnExit: c.OnExit, Client: c.OnExit != "", At: time.Now().UTC()})
+	n, err := json.Marshal(note{OnExit: c.OnExit, Attached: c.Attached, At: time.Now().UTC()})
 	if err != nil {
 		return s, err
 	}
@@ -88,48 +84,13 @@ func spawnRequest(l *live, c Command) (initproto.Spawn, error) {
 	return initproto.Spawn{
 		Exec: newExecID(), Argv: argv, Env: env, Dir: workingDir(l, c.WorkingDir),
 		User: user, Stdin: c.Stdin, Note: string(n),
-	}, checkSize(argv, env)
+	}, checkSize(append(argv, env...))
 }
 
 func newExecID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand aborts the program instead
 	return hex.EncodeToString(b[:])
-}
-
-func validateCommand(c Command) error {
-	if c.Command == "" {
-		return sandbox.Errorf(sandbox.Invalid, "no command given")
-	}
-	for _, a := range append([]string{c.Command, c.WorkingDir}, c.Args...) {
-		if strings.ContainsRune(a, 0) {
-			return sandbox.Errorf(sandbox.Invalid, "an argument holds a NUL byte")
-		}
-	}
-	if c.Timeout < 0 {
-		return sandbox.Errorf(sandbox.Invalid, "a time limit cannot be negative")
-	}
-	return sandbox.ValidateEnv(c.Env)
-}
-
-// checkSize refuses what no kernel would execute, before it travels.
-func checkSize(argv, env []string) error {
-	total := 0
-	for _, s := range append(argv, env...) {
-		if len(s)+1 > sandbox.MaxArgLength {
-			return tooLong("an argument of %d bytes is longer than the kernel takes (%d)", len(s), sandbox.MaxArgLength)
-		}
-		total += len(s) + 1 + 8
-	}
-	if total > sandbox.MaxArgBytes {
-		return tooLong("arguments and environment of %d bytes are more than the kernel takes (%d)", total, sandbox.MaxArgBytes)
-	}
-	return nil
-}
-
-func tooLong(format string, args ...any) error {
-	return sandbox.Errorf(sandbox.TooLarge, format, args...).
-		WithHint("write it to a file in the sandbox, or pass it on stdin").WithDetail("exitCode", 126)
 }
 
 // workingDir is where a command starts: the workspace, or a path in it or from

@@ -37,29 +37,6 @@ type Page struct {
 	Next  string
 }
 
-// Command is one exec. Args nil means: through the shell.
-type Command struct {
-	Command    string
-	Args       []string
-	Direct     bool // execute Command with Args; otherwise sh -c Command
-	Env        map[string]string
-	WorkingDir string
-	User       string
-	Stdin      bool // the caller will write to Exec.Stdin; otherwise /dev/null
-	Timeout    time.Duration
-	OnExit     OnExit
-}
-
-// OnExit says what becomes of a sandbox after an exec of `coop run`.
-type OnExit string
-
-// The choices of OnExit.
-const (
-	Keep              OnExit = "keep"
-	Remove            OnExit = "remove"
-	RemoveIfUnchanged OnExit = "removeIfUnchanged"
-)
-
 // Outcome is how a command ended. Code is 128+signal when it was killed.
 type Outcome struct {
 	Code     int

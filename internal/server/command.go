@@ -34,49 +34,13 @@ func commandOf(req api.ExecRequest) (engine.Command, error) {
 	if req.Args != nil {
 		c.Args = *req.Args
 	}
-	for _, check := range []func(engine.Command) error{checkArgs, checkEnv, checkUser, checkDir} {
-		if err := check(c); err != nil {
-			return c, err
-		}
+	if err := c.Validate(); err != nil {
+		return c, err
 	}
-	return c, nil
-}
-
-func checkArgs(c engine.Command) error {
-	if c.Command == "" {
-		return sandbox.Errorf(sandbox.Invalid, "command is empty")
-	}
-	total := 0
-	for _, a := range append([]string{c.Command}, c.Args...) {
-		if strings.ContainsRune(a, 0) {
-			return sandbox.Errorf(sandbox.Invalid, "an argument holds a NUL byte")
-		}
-		if len(a) >= sandbox.MaxArgLength {
-			return sandbox.Errorf(sandbox.TooLarge, "an argument is longer than %d bytes", sandbox.MaxArgLength-1).
-				WithHint("send it on stdin, or write it to a file first")
-		}
-		total += len(a) + 1 + 8 // with its pointer, as execve(2) counts
-	}
-	if total > sandbox.MaxArgBytes {
-		return sandbox.Errorf(sandbox.TooLarge, "the arguments need more than %d bytes", sandbox.MaxArgBytes)
-	}
-	return nil
-}
-
-func checkEnv(c engine.Command) error { return sandbox.ValidateEnv(c.Env) }
-
-func checkUser(c engine.Command) error {
-	if c.User == "" {
-		return nil
-	}
-	return sandbox.ValidateUser(c.User)
-}
-
-func checkDir(c engine.Command) error {
 	if c.WorkingDir == "" {
-		return nil
+		return c, nil
 	}
-	return insidePath("workingDir", c.WorkingDir)
+	return c, insidePath("workingDir", c.WorkingDir)
 }
 
 // bufferedCommand is for exec, where stdin is in the request and output is
@@ -130,7 +94,7 @@ func attachedCommand(req api.ExecRequest) (engine.Command, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Stdin = req.Interactive
+	c.Stdin, c.Attached = req.Interactive, true
 	switch o := engine.OnExit(req.OnExit); o {
 	case "", engine.Keep:
 	case engine.Remove, engine.RemoveIfUnchanged:

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +16,7 @@ func abstractSocket() attack {
 		Attack: "connect to an abstract unix socket of the host",
 		Proves: "names without a path are the network namespace's own",
 		Host: func(t *testing.T, b *box) {
-			name := fmt.Sprintf("@coop-escape-%d-%s", os.Getpid(), t.Name())
+			name := fmt.Sprintf("@coop-escape-%d", time.Now().UnixNano())
 			l, err := net.Listen("unix", name)
 			if err != nil {
 				t.Fatal(err)

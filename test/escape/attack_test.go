@@ -28,6 +28,7 @@ const (
 //	without Fence          works; with Second: refused with one of SecondErrno
 //	without Both           refused with one of Denied (or BothErrno): Fence alone holds
 //	without Fence and Both works
+//	without Opens          works: the second fence is the one that counts
 //	with Open              works: flags of `coop create` that a user may give
 type attack struct {
 	Class  string
@@ -60,6 +61,7 @@ type attack struct {
 	SecondErrno []syscall.Errno
 	Both        []string
 	BothErrno   []syscall.Errno
+	Opens       []string
 	Open        []string
 
 	Ends    bool   // success ends the sandbox, so that no verdict comes out

@@ -11,14 +11,14 @@ func attacks() []attack {
 		// Kernel surface
 		unshareUser(), unshareOther(), unshareCgroup(), cloneUser(), cloneOther(), clone3(), setns(), mountAPI(),
 		pivotRoot(), procUncover(), procSys(), bpf(), perf(), keys(), userfaultfd(), ioUring(), kcmp(), pidfdGetfd(),
-		nameToHandle(), openByHandle(), initialOnly(), reboot(), sethostname(), personality(), kernelLog(), x32(),
+		nameToHandle(), openByHandle(), initialOnly(), quotactl(), netSysctl(), reboot(), sethostname(), personality(), kernelLog(), x32(),
 		foreignABI(), packetSocket(), rawSocket(), netlink(), vsock(), alg(), tiocsti(), chrootTwice(), mknod(),
 		ptraceSibling(),
 		// Ids
 		capabilities(), regainCapability(), noNewPrivs(), setuidBinary(), fileCapabilities(), groups(), hostRoot(),
-		bindOwner(), bindSetuid(), otherIDs(), hostSecrets(), hostProcesses(),
+		bindOwner(), bindSetuid(), otherIDs(), otherIDsBind(), hostSecrets(), hostProcesses(),
 		// Sockets and IPC
 		hostSockets(), bindSocket(), overlaySocket(), abstractSocket(), hostLoopback(), interfaces(), anySocket(),
-		environment(), hostKeys(), sysvIPC(), posixIPC(), coopHome(), homeMasked(), homeMoved(), devices(),
+		environment(), hostKeys(), sysvIPC(), posixIPC(), coopHome(), homeMasked(), homeMoved(), homeMovedOverlay(), devices(),
 	}
 }

@@ -3,6 +3,7 @@ package escape
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"syscall"
@@ -75,8 +76,9 @@ func read(path string) error {
 	}
 	defer f.Close()
 	var b [1]byte
-	if _, err := f.Read(b[:]); err != nil {
-		return nothing("read %s: %v", path, err)
+	_, err = f.Read(b[:])
+	if errors.Is(err, io.EOF) {
+		return nothing("read %s: empty", path)
 	}
-	return nil
+	return err
 }

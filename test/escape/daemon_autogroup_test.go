@@ -1,6 +1,7 @@
 package escape
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -16,7 +17,11 @@ func daemonAutogroup() attack {
 		Proves:  "a sandbox has no hold on the daemon's share of the processor",
 		Private: true,
 		Run: func() error {
-			if err := os.WriteFile("/proc/1/autogroup", []byte("19"), 0); err != nil {
+			err := os.WriteFile("/proc/1/autogroup", []byte("19"), 0)
+			for errors.Is(err, unix.EAGAIN) { // at most ten changes a second
+				err = os.WriteFile("/proc/1/autogroup", []byte("19"), 0)
+			}
+			if err != nil {
 				return err
 			}
 			return nothing("PID 1's own group took it")

@@ -80,6 +80,9 @@ func withoutFence(t *testing.T, a attack, mode string) {
 		return
 	}
 	check(t, "without "+strings.Join(a.Fence, ",")+", held by "+a.Second, v.denied(a.SecondErrno))
+	if len(a.Opens) > 0 {
+		check(t, "without "+strings.Join(a.Opens, ","), run(t, a, mode, a.Opens, nil).worked())
+	}
 	if len(a.Both) == 0 {
 		return
 	}

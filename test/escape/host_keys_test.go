@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,7 +15,7 @@ func hostKeys() attack {
 		Attack: "read a key of the person who started the daemon, by its serial number and by search",
 		Proves: "keys of the host are out of reach",
 		Host: func(t *testing.T, b *box) {
-			id, err := unix.AddKey("user", "coop-escape-"+strconv.Itoa(os.Getpid()), []byte("secret"), unix.KEY_SPEC_USER_KEYRING)
+			id, err := unix.AddKey("user", "coop-escape-"+strconv.FormatInt(time.Now().UnixNano(), 36), []byte("secret"), unix.KEY_SPEC_USER_KEYRING)
 			if err != nil {
 				t.Fatal(err)
 			}

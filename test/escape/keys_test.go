@@ -13,7 +13,7 @@ func keys() attack {
 			a.try("add_key", err)
 			_, err = unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, true)
 			a.try("keyctl", err)
-			_, err = unix.RequestKey("user", "coop-escape-none", "", 0)
+			err = call(unix.SYS_REQUEST_KEY, pointer(text("user")), pointer(text("coop-escape-none")), 0, 0)
 			a.try("request_key", reached(err, unix.ENOKEY))
 			return a.result()
 		},

@@ -15,8 +15,10 @@ func pid1Affinity() attack {
 		Proves: "what is started next has all processors again",
 		Run: func() error {
 			one := unix.CPUSet{1}
-			for _, tid := range initThreads()[1:] {
-				_ = unix.SchedSetaffinity(tid, &one) // the filter cannot tell threads of PID 1 from one's own
+			for _, tid := range initThreads()[1:] { // the filter knows PID 1, not its threads
+				if err := unix.SchedSetaffinity(tid, &one); err != nil {
+					return err
+				}
 			}
 			return nothing("threads are pinned; the next program decides")
 		},
@@ -38,7 +40,8 @@ func pid1Affinity() attack {
 			}
 			return nil
 		},
-		Denied: errnos(unix.ENODATA),
-		Fixed:  "PID 1 widens its spawner's mask before each start",
+		Denied: errnos(unix.EPERM),
+		Fence:  []string{"bounding"},
+		Second: "PID 1 widens its spawner's mask before each start", SecondErrno: errnos(unix.ENODATA),
 	}
 }

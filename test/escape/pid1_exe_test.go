@@ -20,7 +20,7 @@ func pid1Exe() attack {
 		},
 		Denied: errnos(unix.EACCES),
 		Fence:  []string{"dumpable"},
-		Second: "PID 1 has capabilities that programs lack", SecondErrno: errnos(unix.EACCES),
-		Both: []string{"bounding"},
+		Second: "bounding: PID 1 has capabilities that programs lack", SecondErrno: errnos(unix.EACCES),
+		Opens: []string{"bounding"},
 	}
 }

@@ -19,11 +19,11 @@ func pid1Look() attack {
 			for _, name := range []string{"mem", "pagemap"} {
 				a.try(name, open("/proc/1/"+name))
 			}
-			for _, name := range []string{"fd", "map_files", "root/", "cwd/"} {
+			for _, name := range []string{"fdinfo", "map_files", "root/", "cwd/"} {
 				_, err := os.ReadDir("/proc/1/" + name)
 				a.try(name, err)
 			}
-			for _, name := range []string{"root", "cwd", "exe", "ns/mnt", "ns/user"} {
+			for _, name := range []string{"root", "cwd", "exe", "fd/0", "ns/mnt", "ns/user"} {
 				_, err := os.Readlink("/proc/1/" + name)
 				a.try(name+" link", err)
 			}
@@ -31,8 +31,8 @@ func pid1Look() attack {
 		},
 		Denied: errnos(unix.EACCES, unix.EPERM),
 		Fence:  []string{"dumpable"},
-		Second: "PID 1 has capabilities that programs lack", SecondErrno: errnos(unix.EACCES, unix.EPERM),
-		Both: []string{"bounding"},
+		Second: "bounding: PID 1 has capabilities that programs lack", SecondErrno: errnos(unix.EACCES, unix.EPERM),
+		Opens: []string{"bounding"},
 	}
 }
 

@@ -21,8 +21,9 @@ func pid1Ptrace() attack {
 		},
 		Denied: errnos(unix.EPERM),
 		Fence:  []string{"dumpable"},
-		Second: "PID 1 has capabilities that programs lack", SecondErrno: errnos(unix.EPERM),
-		Both: []string{"bounding"},
+		Second: "bounding: PID 1 has capabilities that programs lack", SecondErrno: errnos(unix.EPERM),
+		Opens: []string{"bounding"},
+		Ends:  true,
 	}
 }
 

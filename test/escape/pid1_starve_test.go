@@ -26,12 +26,13 @@ func pid1Starve() attack {
 				a.try(fmt.Sprint("sched_setattr ", tid), unix.SchedSetAttr(tid, &attr, 0))
 				a.try(fmt.Sprint("ioprio_set ", tid), call(unix.SYS_IOPRIO_SET, 1, id, idleIO))
 			}
-			a.try("setpriority user", unix.Setpriority(unix.PRIO_USER, 0, 19))
 			a.try("sched_setaffinity", unix.SchedSetaffinity(1, &unix.CPUSet{1}))
 			return a.result()
 		},
 		After:  func(t *testing.T, b *box) error { return b.answers(t) },
 		Denied: errnos(unix.EPERM),
 		Fence:  []string{"setpriority", "sched_setscheduler", "sched_setparam", "sched_setattr", "ioprio_set", "sched_setaffinity"},
+		Second: "bounding: PID 1 has capabilities that programs lack", SecondErrno: errnos(unix.EPERM),
+		Both: []string{"bounding"},
 	}
 }

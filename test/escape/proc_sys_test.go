@@ -13,7 +13,7 @@ func procSys() attack {
 		Proves: "/proc/sys is read-only even where the user namespace would allow writing",
 		Run: func() error {
 			var a attempts
-			for _, p := range []string{"/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv4/ping_group_range", "/proc/sys/kernel/shmmax", "/proc/sys/fs/mqueue/msg_max"} {
+			for _, p := range []string{"/proc/sys/kernel/shmmax", "/proc/sys/fs/mqueue/msg_max"} {
 				f, err := os.OpenFile(p, os.O_WRONLY, 0)
 				if err == nil {
 					err = f.Close()

@@ -102,6 +102,9 @@ func (r row) fence() string {
 }
 
 func (r row) second() string {
+	if len(r.Opens) > 0 {
+		return r.Second + " (decides alone)"
+	}
 	if len(r.Both) > 0 {
 		return r.Second + " (works without both)"
 	}
