@@ -4,21 +4,33 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 )
 
-var (
-	nameRE = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-	idRE   = regexp.MustCompile(`^[a-z0-9]{4,40}$`)
+// Characters of names, as sets. Loops over them instead of regular expressions:
+// compiling those would cost every start of the program a third of a millisecond.
+const (
+	digits  = "0123456789"
+	lower   = "abcdefghijklmnopqrstuvwxyz"
+	letters = lower + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
+// made reports whether s is made of a first character and others of two sets.
+func made(s, first, others string) bool {
+	if s == "" || !strings.Contains(first, s[:1]) {
+		return false
+	}
+	return strings.Trim(s[1:], others) == ""
+}
+
 // ValidName reports whether s may name a sandbox.
-func ValidName(s string) bool { return nameRE.MatchString(s) }
+func ValidName(s string) bool { return len(s) <= 63 && made(s, lower+digits, lower+digits+"-") }
 
 // ValidID reports whether s has the form of an id or of a prefix of one.
-func ValidID(s string) bool { return idRE.MatchString(s) }
+func ValidID(s string) bool {
+	return len(s) >= 4 && len(s) <= 40 && made(s, lower+digits, lower+digits)
+}
 
 // NewID makes an id: 48 bits of time, so that ids sort by age, and 48 random
 // bits, so that they cannot be guessed from each other.

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -18,8 +17,6 @@ const (
 	maxUserLength  = 64
 	maxLabelLength = 256
 )
-
-var envRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Fences lists the names that may stand in security.optional.
 var fences = []string{"limits", "seccomp", "groups", "mask"}
@@ -125,7 +122,7 @@ func ValidateEnv(env map[string]string) error {
 		return Errorf(TooLarge, "%d environment variables, at most %d", len(env), MaxEnvEntries)
 	}
 	for k, v := range env {
-		if !envRE.MatchString(k) {
+		if !made(k, letters+"_", letters+digits+"_") {
 			return Errorf(Invalid, "illegal environment variable name %q", k)
 		}
 		if strings.ContainsRune(v, 0) {
@@ -187,16 +184,25 @@ func validateLimits(s Spec) error {
 	return nil
 }
 
-var userRE = regexp.MustCompile(`^([a-z_][a-z0-9_.-]*\$?|[0-9]{1,10}(:[0-9]{1,10})?)$`)
-
 func validateUser(s Spec) error { return ValidateUser(s.Agent.User) }
 
 // ValidateUser accepts a name, a uid or uid:gid.
 func ValidateUser(u string) error {
-	if len(u) > maxUserLength || !userRE.MatchString(u) {
+	if len(u) > maxUserLength || !(validUserName(u) || validIDs(u)) {
 		return Errorf(Invalid, "illegal user %q", u).WithHint("a name, a uid or uid:gid")
 	}
 	return nil
+}
+
+func validUserName(s string) bool {
+	return made(strings.TrimSuffix(s, "$"), lower+"_", lower+digits+"_.-")
+}
+
+// validIDs accepts uid and uid:gid; the kernel has the last word on the numbers.
+func validIDs(s string) bool {
+	uid, gid, both := strings.Cut(s, ":")
+	number := func(n string) bool { return len(n) <= 10 && made(n, digits, digits) }
+	return number(uid) && (!both || number(gid))
 }
 
 func validateDriver(s Spec) error {

@@ -29,6 +29,7 @@ func initSocket() attack {
 		Fence:  []string{"mask"},
 		Second: "peer-pid: PID 1 hangs up on processes it can see", SecondErrno: errnos(unix.ECONNRESET),
 		Both: []string{"peer-pid"},
+		Ends: true, // the daemon is hung up on
 	}
 }
 

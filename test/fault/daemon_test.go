@@ -19,8 +19,6 @@ import (
 	"github.com/coop-dev/coop/test/harness"
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // The daemon dies while sandboxes are idle: they go on, and the next command
 // finds them and can do everything with them.
 func TestKilledIdle(t *testing.T) {
@@ -75,14 +73,14 @@ func TestKilledRepeatedly(t *testing.T) {
 func TestKilledDuringExec(t *testing.T) {
 	c := harness.Client(t)
 	sb := create(t, c, "")
+	wantShell(t, c, sb.ID, "mkfifo /workspace/go /workspace/plain", "")
 	stream, err := c.Attach(within(t, time.Minute), sb.ID, api.ExecRequest{
-		Command: "echo started; read x </workspace/go; echo done >/workspace/result", OnExit: "keep",
+		Command: "echo started; read x </workspace/go; echo done >/workspace/go", OnExit: "keep",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	wantShell(t, c, sb.ID, "test -p /workspace/go || mkfifo /workspace/go; mkfifo /workspace/plain; true", "")
 	readUntil(t, stream, "started\n")
 	plain := make(chan error, 1)
 	go func() {
@@ -101,7 +99,12 @@ func TestKilledDuringExec(t *testing.T) {
 		}
 	}
 	wantUsable(t, c, sb.ID)
-	wantShell(t, c, sb.ID, "while grep -qs 6161 /proc/[0-9]*/cmdline; do :; done", "")
+	until(t, func() (int, bool) {
+		pid := processOf(t, c, sb.ID, "sleep 6161")
+		return pid, pid == 0
+	})
+	wantShell(t, c, sb.ID, "echo go >/workspace/go; cat /workspace/go", "done")
+	untilNothingRuns(t, c, sb.ID)
 }
 
 // readUntil reads frames of stdout until they hold a text.
@@ -296,7 +299,7 @@ func TestStaleFiles(t *testing.T) {
 	}
 	h.StartDaemon(t)
 	h.KillDaemon(t)
-	for _, content := range []string{"1\n", itoa(os.Getpid()) + "\n", "", "no number", strings.Repeat("9", 4096)} {
+	for _, content := range []string{"1\n", strconv.Itoa(os.Getpid()) + "\n", "", "no number", strings.Repeat("9", 4096)} {
 		if err := os.WriteFile(filepath.Join(h.Dir, "daemon.pid"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

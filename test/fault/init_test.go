@@ -12,7 +12,6 @@ import (
 // memory: the sandbox is stopped, keeps its files, and can be started, stopped
 // and removed.
 func TestPID1Killed(t *testing.T) {
-	harness.Only(t, "root", "user", "user-single-id")
 	c := harness.Client(t)
 	sb := create(t, c, "")
 	wantShell(t, c, sb.ID, "echo kept >/workspace/kept", "")
