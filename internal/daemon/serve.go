@@ -34,6 +34,7 @@ func serve(o Options, rep reporter) error {
 	if err := selfproc.CloseOnExec(3); err != nil {
 		return err
 	}
+	_ = selfproc.SetName(Arg0) // only for people who look
 	selfproc.Umask(0o077)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: logLevel()}))
 	pidFile, err := takeLock(o.Home)

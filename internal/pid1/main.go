@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +24,8 @@ const (
 func Main() int {
 	// The thread-group leader must stay alive and unchanged: /proc/1 speaks of it.
 	runtime.LockOSThread()
+	name := []byte("coop-init\x00")
+	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0) // only for people who look
 	conn := &initproto.Conn{Socket: fdpass.Socket{FD: ControlFD}, Max: initproto.MaxToInit}
 	if err := prepare(conn); err != nil {
 		return 1

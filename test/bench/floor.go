@@ -47,7 +47,8 @@ func startFloor(dir string) (*floor, error) {
 }
 
 func makeFloorRoot(root string) error {
-	for _, d := range []string{"skeleton/usr", "skeleton/proc", "skeleton/sys", "skeleton/dev", "skeleton/tmp", "merged"} {
+	for _, d := range []string{"skeleton/usr", "skeleton/proc", "skeleton/sys", "skeleton/dev", "skeleton/tmp",
+		"skeleton/opt", "skeleton/workspace", "skeleton/repo", "project", "merged"} {
 		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
 			return err
 		}
@@ -63,7 +64,7 @@ func makeFloorRoot(root string) error {
 // sample takes one of each. Fresh upper directories are part of a cold create.
 func (f *floor) sample(t *table) error {
 	begin := time.Now()
-	for _, d := range []string{"upper-root", "work-root", "upper-usr", "work-usr"} {
+	for _, d := range writable() {
 		if err := os.Mkdir(filepath.Join(f.dir, d), 0o755); err != nil {
 			return err
 		}
@@ -74,7 +75,7 @@ func (f *floor) sample(t *table) error {
 		return err
 	}
 	t.add(floorSandbox, prepared+d)
-	for _, d := range []string{"upper-root", "work-root", "upper-usr", "work-usr"} {
+	for _, d := range writable() {
 		if err := os.RemoveAll(filepath.Join(f.dir, d)); err != nil {
 			return err
 		}
@@ -104,4 +105,13 @@ func (f *floor) ask(what string) (time.Duration, error) {
 func (f *floor) stop() {
 	_ = f.in.Close() // it ends at end of input
 	_ = f.cmd.Wait() // its status tells nothing
+}
+
+// writable are the directories each of the overlays needs.
+func writable() []string {
+	var dirs []string
+	for _, name := range []string{"root", "usr", "opt", "workspace"} {
+		dirs = append(dirs, "upper-"+name, "work-"+name)
+	}
+	return dirs
 }

@@ -22,7 +22,7 @@ func hostSecrets() attack {
 		Run: func() error {
 			var a attempts
 			for _, p := range strings.Split(os.Getenv("COOP_TARGET"), "\n") {
-				a.try(p, open(p))
+				a.try(p, reveal(p))
 			}
 			return a.result()
 		},
@@ -30,11 +30,25 @@ func hostSecrets() attack {
 			if err := os.WriteFile("/usr/local/secret", []byte("x"), 0o600); err != nil {
 				return err
 			}
-			return open("/usr/local/secret")
+			return reveal("/usr/local/secret")
 		},
-		Denied: errnos(unix.ENOENT, unix.EACCES),
+		Denied: errnos(unix.ENOENT, unix.EACCES, unix.ENODATA),
 		Fixed:  "allow-list; whiteouts over what is not public (root), the kernel's permissions (user)",
 	}
+}
+
+// reveal reads a file or lists a directory. For a user the directory itself may be
+// there, made anew and empty, so that something can be put into it.
+func reveal(path string) error {
+	st, err := os.Stat(path)
+	if err != nil || !st.IsDir() {
+		return open(path)
+	}
+	list, err := os.ReadDir(path)
+	if err == nil && len(list) == 0 {
+		return nothing("%s is empty", path)
+	}
+	return err
 }
 
 // hostSecretFiles finds what is closed to others, below directories one may list.

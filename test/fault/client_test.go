@@ -150,40 +150,28 @@ func TestCreateCancelled(t *testing.T) {
 		}
 		conn.Close()
 	}
-	// One more create and delete queue up behind the cancelled ones only by
-	// chance, so ask until no sandbox is in the making.
-	var list []api.Sandbox
-	for {
-		var err error
-		if list, err = c.ListAll(within(t, time.Minute), client.ListOptions{}); err != nil {
+	// Nobody tells when a create without a client is over, so look until what is
+	// there and what is listed agree.
+	ids := until(t, func() ([]string, bool) {
+		list, err := c.ListAll(within(t, time.Minute), client.ListOptions{})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if !anyCreating(list) {
-			break
+		ids, made := []string{}, true
+		for _, sb := range list {
+			ids = append(ids, sb.ID)
+			made = made && sb.Status == "running"
 		}
-	}
-	var ids []string
-	for _, sb := range list {
-		ids = append(ids, sb.ID)
-		wantShell(t, c, sb.ID, "echo ok", "ok")
-	}
+		return ids, made && len(h.Strays(ids...)) == 0
+	})
 	t.Logf("%d of 10 cancelled creates were through", len(ids)-1)
-	h.NoneLeft(t, ids...)
 	for _, id := range ids {
+		wantShell(t, c, id, "echo ok", "ok")
 		if err := c.Delete(within(t, time.Minute), id); err != nil {
 			t.Error(err)
 		}
 	}
-	h.NoneLeft(t)
-}
-
-func anyCreating(list []api.Sandbox) bool {
-	for _, sb := range list {
-		if sb.Status == "creating" {
-			return true
-		}
-	}
-	return false
+	until(t, func() ([]string, bool) { left := h.Strays(); return left, len(left) == 0 })
 }
 
 // Creates with one Idempotency-Key, at once and later, make one sandbox.

@@ -25,7 +25,7 @@ func TestKilledIdle(t *testing.T) {
 	c := harness.Client(t)
 	project := harness.Project(t)
 	one, two := create(t, c, ""), harness.Create(t, "--workspace", project)
-	wantShell(t, c, one.ID, "echo before >/workspace/note; sleep 5151 >/dev/null 2>&1 & until grep -q sleep /proc/$!/cmdline; do :; done", "")
+	wantShell(t, c, one.ID, "echo before >/workspace/note; sleep 5151 >/dev/null 2>&1 & until grep -q ^sleep /proc/$!/cmdline; do :; done", "")
 	init := hold(t, one.PID)
 	old := harness.DaemonPID(t)
 

@@ -83,7 +83,7 @@ func wantUsable(t testing.TB, c *client.Client, ref string) {
 	}
 	wantFile(t, c, ref, "/workspace/written", "from outside")
 	wantShell(t, c, ref, "cat written", "from outside")
-	wantShell(t, c, ref, "sleep 4242 >/dev/null 2>&1 & until grep -q sleep /proc/$!/cmdline; do :; done", "")
+	wantShell(t, c, ref, "sleep 4242 >/dev/null 2>&1 & until grep -q ^sleep /proc/$!/cmdline; do :; done", "")
 	pid := processOf(t, c, ref, "sleep 4242")
 	if pid == 0 {
 		t.Errorf("ps does not show what runs in %s", ref)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,9 +76,12 @@ func (h Instance) Leaks() []error {
 
 // sandboxDirs lists what is in sandboxes/.
 func (h Instance) sandboxDirs() []string {
-	dirs, _ := filepath.Glob(filepath.Join(h.Dir, "sandboxes", "*"))
-	hidden, _ := filepath.Glob(filepath.Join(h.Dir, "sandboxes", ".*"))
-	return append(dirs, hidden...)
+	entries, _ := os.ReadDir(filepath.Join(h.Dir, "sandboxes")) // none before the first sandbox
+	var dirs []string
+	for _, e := range entries {
+		dirs = append(dirs, filepath.Join(h.Dir, "sandboxes", e.Name()))
+	}
+	return dirs
 }
 
 // Groups lists the home's control groups in every hierarchy. The daemon names
@@ -104,18 +108,19 @@ func (h Instance) Groups() []string {
 // directories, and, where there are control groups, as groups.
 func (h Instance) NoneLeft(t testing.TB, but ...string) {
 	t.Helper()
-	for _, dir := range append(h.sandboxDirs(), h.Groups()...) {
-		if base := filepath.Base(dir); !contains(but, base) && !strings.HasPrefix(base, "coop-") {
-			t.Errorf("left behind: %s", dir)
-		}
+	for _, dir := range h.Strays(but...) {
+		t.Errorf("left behind: %s", dir)
 	}
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
+// Strays lists the directories and control groups of sandboxes other than the
+// ones named.
+func (h Instance) Strays(but ...string) []string {
+	var strays []string
+	for _, dir := range append(h.sandboxDirs(), h.Groups()...) {
+		if base := filepath.Base(dir); !slices.Contains(but, base) && !strings.HasPrefix(base, "coop-") {
+			strays = append(strays, dir)
 		}
 	}
-	return false
+	return strays
 }

@@ -45,6 +45,12 @@ func Inherit(f *os.File) error {
 	return os.NewSyscallError("fcntl", err)
 }
 
+// SetName gives the process the name that ps and top show. One executed by
+// descriptor would otherwise be called after the descriptor's number.
+func SetName(name string) error {
+	return os.WriteFile("/proc/self/comm", []byte(name), 0)
+}
+
 // Umask sets the file mode creation mask.
 func Umask(mask int) { unix.Umask(mask) }
 
