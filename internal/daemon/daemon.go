@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +35,16 @@ var (
 	errIdle     = errors.New("nothing to do")
 	errShutdown = errors.New("asked to")
 )
+
+// lastCall is how long a retiring daemon still serves who had already dialled.
+const lastCall = 100 * time.Millisecond
+
+// retire ends a daemon that has nothing to do. Its socket disappears first: who
+// comes later starts another daemon, who came before is served.
+func (d *daemon) retire() {
+	_ = os.Remove(filepath.Join(d.options.Home, "daemon.sock")) // gone is what it shall be
+	time.AfterFunc(lastCall, func() { d.cancel(errIdle) })
+}
 
 // shutdown begins the end. Sandboxes are stopped unless they are to be kept.
 func (d *daemon) shutdown(keep bool) {

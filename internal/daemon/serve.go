@@ -136,14 +136,14 @@ func (d *daemon) open(ctx context.Context) error {
 		Home: d.options.Home, Store: d.store, Log: d.log, Program: program, Cgroups: d.cgroups,
 		UIDs: uids, GIDs: gids, Groups: groupsAllowed(), Changed: d.idle.sandboxes,
 	})
-	d.idle.expire = func() { d.cancel(errIdle) }
+	d.idle.expire = func() { go d.retire() }
 	found, err := d.engine.Recover(ctx)
 	if err != nil {
 		return err
 	}
 	mode := modeOf(uids)
 	d.log.Info("daemon serves", "pid", os.Getpid(), "mode", mode, "running", found.Running,
-		"stopped", found.Stopped, "unfinished", found.Unfinished, "strays", found.Strays)
+		"stopped", found.Stopped, "unreachable", found.Unreachable, "unfinished", found.Unfinished, "strays", found.Strays)
 	d.server = server.New(server.Config{
 		Engine:  adapter{d.engine},
 		PeerUID: peerUID, Allow: func(uid int) bool { return uid == os.Getuid() },

@@ -38,10 +38,8 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 	files := rootfs.Params{Dir: e.dir(r.ID), Spec: r.Spec, IDBase: r.IDBase, Image: img, Workspace: src}
 	files.OwnerUID, files.OwnerGID = ownerInside(r.Spec.Agent.User)
 	mounts := begin(func() (*rootfs.Result, error) {
-		if entitled != nil {
-			if err := e.build.Prepare(files); err != nil {
-				return nil, err
-			}
+		if err := e.build.Prepare(files, entitled != nil); err != nil {
+			return nil, err
 		}
 		return e.build.Build(ctx, files)
 	})

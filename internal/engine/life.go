@@ -11,6 +11,9 @@ import (
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
+// answerTime is how long PID 1 may take for what it does at once.
+const answerTime = 5 * time.Second
+
 // DefaultGrace is how long programs may take after SIGTERM.
 const DefaultGrace = 5 * time.Second
 
@@ -122,6 +125,8 @@ func (e *Engine) Delete(ctx context.Context, ref, actor string) error {
 	if l := e.running(r.ID); l != nil {
 		e.end(l)
 		e.setLive(r.ID, nil)
+	} else {
+		e.destroy(e.dir(r.ID)) // a PID 1 that could not be reached
 	}
 	if err := e.deleteDir(r.ID); err != nil {
 		return sandbox.Errorf(sandbox.Internal, "remove the sandbox's files: %w", err)
@@ -150,7 +155,11 @@ func (e *Engine) Stop(ctx context.Context, ref string, grace time.Duration, acto
 	if l == nil {
 		return e.view(r), nil // stopping twice is stopping
 	}
-	if err := l.init.Terminate(ctx, grace); err != nil && ctx.Err() != nil {
+	// A PID 1 that does not answer, stopped by a debugger for instance, must not
+	// hold this up: it is killed below in any case.
+	patient, cancel := context.WithTimeout(ctx, grace+answerTime)
+	defer cancel()
+	if err := l.init.Terminate(patient, grace); err != nil && ctx.Err() != nil {
 		return View{}, context.Cause(ctx)
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -172,6 +181,7 @@ func (e *Engine) Start(ctx context.Context, ref, actor string) (View, error) {
 	if e.running(r.ID) != nil {
 		return e.view(r), nil
 	}
+	e.destroy(e.dir(r.ID)) // a PID 1 that could not be reached
 	spec := r.Spec
 	src, err := e.openSource(&spec)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 // Found is what a recovery met.
 type Found struct {
-	Running, Stopped, Unfinished, Strays int
+	Running, Stopped, Unreachable, Unfinished, Strays int
 }
 
 // Recover brings store, directories, control groups and live PID 1s into
@@ -30,6 +30,7 @@ type Found struct {
 //	creating  any        any     nothing: it was never given to anybody
 //	any       gone       -       deleted: its delete was interrupted
 //	any       there      alive   running
+//	any       there      mute    error, and is left alone
 //	running   there      gone    stopped
 //	none      there      any     nothing
 func (e *Engine) Recover(ctx context.Context) (Found, error) {
@@ -99,7 +100,14 @@ func (e *Engine) recoverOne(ctx context.Context, r *sandbox.Record) func(*Found)
 		return func(f *Found) *int { return &f.Running }
 	}
 	if !errors.Is(err, launch.ErrNotRunning) && !errors.Is(err, fs.ErrNotExist) {
-		e.Log.Error("find PID 1 again", "sandbox", r.ID, "err", err)
+		// It lives but cannot be reached. What runs in it may matter to somebody:
+		// it is left alone until it is started anew or removed.
+		e.Log.Error("reach PID 1", "sandbox", r.ID, "err", err)
+		r.Failure = &sandbox.Failure{Step: "reach PID 1", Message: err.Error()}
+		if r.Status != sandbox.Failed {
+			e.note(ctx, r, sandbox.Failed, err.Error())
+		}
+		return func(f *Found) *int { return &f.Unreachable }
 	}
 	e.destroy(dir)
 	if r.Status == sandbox.Running || r.Status == sandbox.Frozen {

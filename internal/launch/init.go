@@ -42,6 +42,10 @@ func newInit(proc *pidfd.Process, s socket) *Init {
 	return in
 }
 
+// helloTime bounds the first exchange with a PID 1 found again: one that is
+// stopped or broken must not keep the daemon from starting.
+const helloTime = 5 * time.Second
+
 // Connect finds the PID 1 of a sandbox made by an earlier daemon and what that
 // daemon left running.
 func Connect(ctx context.Context, dir string) (*Init, error) {
@@ -59,6 +63,8 @@ func Connect(ctx context.Context, dir string) (*Init, error) {
 		return nil, err
 	}
 	in := newInit(proc, socket{conn})
+	ctx, cancel := context.WithTimeout(ctx, helloTime)
+	defer cancel()
 	if err := in.hello(ctx); err != nil {
 		in.Close()
 		return nil, err

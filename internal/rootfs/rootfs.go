@@ -8,6 +8,8 @@ package rootfs
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -48,30 +50,42 @@ type Result struct {
 	Masks  []string
 }
 
-// Prepare makes the directories a sandbox writes into. It is done once; a
-// sandbox that is started again finds its upper layers as they were.
-func (b *Builder) Prepare(p Params) error {
-	for _, t := range trees(p) {
-		upper, work := filepath.Join(p.Dir, "upper", t.name), filepath.Join(p.Dir, "work", t.name)
-		if err := b.makeDir(upper, t.mode, p.IDBase); err != nil {
-			return err
-		}
-		if err := b.makeDir(work, 0o700, p.IDBase); err != nil {
+// Prepare makes the directories a sandbox writes into. One that is started again
+// finds its upper layers as they were, and new ones for trees the host has got
+// since.
+func (b *Builder) Prepare(p Params, fresh bool) error {
+	for _, dir := range []string{"upper", "work", "merged"} {
+		if err := os.Mkdir(filepath.Join(p.Dir, dir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(p.Dir, "merged"), 0o700); err != nil {
-		return err
+	for _, t := range trees(p) {
+		if err := b.makeDir(filepath.Join(p.Dir, "upper", t.name), t.mode, p.IDBase); err != nil {
+			return err
+		}
+		if err := b.makeDir(filepath.Join(p.Dir, "work", t.name), 0o700, p.IDBase); err != nil {
+			return err
+		}
+	}
+	if !fresh {
+		return nil
 	}
 	return b.identify(p, p.Spec.Name)
 }
 
-func (b *Builder) makeDir(dir string, mode os.FileMode, base uint32) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// makeDir makes a directory of the sandbox's root with exactly this mode. One
+// that is there already is the sandbox's to change.
+func (b *Builder) makeDir(dir string, mode fs.FileMode, base uint32) error {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
 		return err
 	}
-	if err := os.Chmod(dir, mode.Perm()); err != nil {
-		return err
+	if mode.Perm() != 0o700 {
+		if err := os.Chmod(dir, mode.Perm()); err != nil {
+			return err
+		}
 	}
 	return b.chown(dir, base)
 }
@@ -113,7 +127,7 @@ func (b *Builder) identify(p Params, name string) error {
 type tree struct {
 	name   string // below upper/ and work/
 	target string
-	mode   os.FileMode
+	mode   fs.FileMode
 	lowers []string
 }
 

@@ -5,9 +5,9 @@ func attacks() []attack {
 	return []attack{
 		// Runtime
 		pid1Exe(), runtimeOverwrite(), runtimeChmod(), leakedDescriptors(), workdirMagicLink(), workdirDescriptor(),
-		pid1Look(), pid1Ptrace(), pid1Memory(), pid1Signals(), killEverything(), pid1Limits(), pid1Starve(),
+		pid1Look(), pid1Ptrace(), pid1Memory(), pid1Signals(), pid1SignalRace(), killEverything(), pid1Limits(), pid1Starve(),
 		pid1Affinity(), pid1OOM(), daemonAutogroup(), forgedExit(), initSocket(), mountTargets(), maskedWrite(),
-		maskedRead(), floodDaemon(),
+		leversHostNetwork(), maskedRead(), floodDaemon(),
 		// Kernel surface
 		unshareUser(), unshareOther(), unshareCgroup(), cloneUser(), cloneOther(), clone3(), setns(), mountAPI(),
 		pivotRoot(), procUncover(), procSys(), bpf(), perf(), keys(), userfaultfd(), ioUring(), kcmp(), pidfdGetfd(),
@@ -18,7 +18,7 @@ func attacks() []attack {
 		capabilities(), regainCapability(), noNewPrivs(), setuidBinary(), fileCapabilities(), groups(), hostRoot(),
 		bindOwner(), bindSetuid(), otherIDs(), otherIDsBind(), hostSecrets(), hostProcesses(),
 		// Sockets and IPC
-		hostSockets(), bindSocket(), overlaySocket(), abstractSocket(), hostLoopback(), interfaces(), anySocket(),
+		hostSockets(), bindSocket(), overlaySocket(), repoLocks(), abstractSocket(), hostLoopback(), interfaces(), anySocket(),
 		environment(), hostKeys(), sysvIPC(), posixIPC(), coopHome(), homeMasked(), homeMoved(), homeMovedOverlay(), devices(),
 	}
 }

@@ -60,8 +60,8 @@ func findSecret() error {
 	if err != nil {
 		return err
 	}
-	init, _ := os.ReadFile("/proc/1/environ") // refused, as pid1-look shows
-	if strings.Contains(string(own)+string(init), secretValue) {
+	first, _ := os.ReadFile("/proc/1/environ") // refused, as pid1-look shows
+	if strings.Contains(string(own)+string(first), secretValue) {
 		return nil
 	}
 	return nothing("no secret in %d bytes of environment", len(own))

@@ -32,8 +32,8 @@ wait
 exec sleep 9004
 `
 
-// running lists what runs in a sandbox.
-func running(t *testing.T, c *client.Client, ref string) []string {
+// running lists what runs in a sandbox; a zombie does not.
+func running(t testing.TB, c *client.Client, ref string) []string {
 	t.Helper()
 	list, err := c.Processes(within(t, time.Minute), ref)
 	if err != nil {
@@ -41,7 +41,10 @@ func running(t *testing.T, c *client.Client, ref string) []string {
 	}
 	var all []string
 	for _, p := range list.Items {
-		all = append(all, fmt.Sprintf("%d %s", p.PID, p.Command))
+		if p.State == "Z" {
+			continue
+		}
+		all = append(all, fmt.Sprintf("%d %s %s", p.PID, p.State, p.Command))
 	}
 	return all
 }

@@ -25,7 +25,8 @@ func TestKilledIdle(t *testing.T) {
 	c := harness.Client(t)
 	project := harness.Project(t)
 	one, two := create(t, c, ""), harness.Create(t, "--workspace", project)
-	wantShell(t, c, one.ID, "echo before >/workspace/note; sleep 5151 >/dev/null 2>&1 & until grep -q ^sleep /proc/$!/cmdline; do :; done", "")
+	wantShell(t, c, one.ID, "echo before >/workspace/note", "")
+	background(t, c, one.ID, "sleep 5151")
 	init := hold(t, one.PID)
 	old := harness.DaemonPID(t)
 
@@ -40,7 +41,7 @@ func TestKilledIdle(t *testing.T) {
 		t.Error("no new daemon")
 	}
 	if processOf(t, c, one.ID, "sleep 5151") == 0 {
-		t.Error("a process of the sandbox is gone")
+		t.Errorf("a process of the sandbox is gone: %q", running(t, c, one.ID))
 	}
 	if sb, err := c.Get(within(t, time.Minute), one.ID); err != nil || sb.Status != "running" || sb.PID != one.PID {
 		t.Errorf("%+v, %v", sb, err)
@@ -53,6 +54,21 @@ func TestKilledIdle(t *testing.T) {
 		t.Error("PID 1 is there after delete")
 	}
 	harness.Shared().NoneLeft(t)
+}
+
+// What a finished command has left running in the background survives the daemon
+// that dies right after it has answered.
+func TestKilledAfterExec(t *testing.T) {
+	c := harness.Client(t)
+	sb := create(t, c, "")
+	for i := range 10 {
+		command := fmt.Sprintf("sleep 52%02d", i)
+		wantShell(t, c, sb.ID, command+" >/dev/null 2>&1 &", "")
+		harness.KillDaemon(t)
+		if all := running(t, c, sb.ID); len(all) != i+1 {
+			t.Fatalf("%s is gone after the daemon was killed: %q", command, all)
+		}
+	}
 }
 
 // The daemon dies again and again, also right after it has come up.

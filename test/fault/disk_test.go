@@ -135,7 +135,7 @@ id=$("$COOP" create --mode none) || exit 98
 func TestHomeOnOverlay(t *testing.T) {
 	r := disk(t, "overlay", `
 export COOP_HOME="$DISK/m/home"
-"$COOP" doctor; echo "doctor $?"
+"$COOP" -q doctor; echo "doctor $?"
 "$COOP" run --mode none -- true; echo "status $?"`+bye)
 	if !strings.Contains(r.Stdout, "doctor 1\n") || !strings.Contains(r.Stdout, "status 125\n") {
 		t.Errorf("%+v", r)

@@ -77,7 +77,7 @@ func TestPID1AndDaemonKilled(t *testing.T) {
 
 // until asks again until the answer is the one waited for. Each question is a
 // round trip to the daemon; the test's own time limit ends it.
-func until[T any](t *testing.T, ask func() (T, bool)) T {
+func until[T any](t testing.TB, ask func() (T, bool)) T {
 	t.Helper()
 	ctx := within(t, time.Minute)
 	for {

@@ -83,21 +83,11 @@ func wantUsable(t testing.TB, c *client.Client, ref string) {
 	}
 	wantFile(t, c, ref, "/workspace/written", "from outside")
 	wantShell(t, c, ref, "cat written", "from outside")
-	wantShell(t, c, ref, "sleep 4242 >/dev/null 2>&1 & until grep -q ^sleep /proc/$!/cmdline; do :; done", "")
-	pid := processOf(t, c, ref, "sleep 4242")
-	if pid == 0 {
-		t.Errorf("ps does not show what runs in %s", ref)
-		return
-	}
+	pid := background(t, c, ref, "sleep 4242")
 	if err := c.KillProcess(ctx, ref, pid, "SIGKILL"); err != nil {
 		t.Errorf("signal: %v", err)
 	}
-	for processOf(t, c, ref, "sleep 4242") != 0 {
-		// a signal is sent, and its process ends when it is scheduled; ctx bounds the wait
-		if ctx.Err() != nil {
-			t.Fatalf("sleep 4242 survives SIGKILL")
-		}
-	}
+	until(t, func() (int, bool) { pid := processOf(t, c, ref, "sleep 4242"); return pid, pid == 0 })
 }
 
 // wantLife stops, starts and removes a sandbox.
@@ -115,6 +105,13 @@ func wantLife(t testing.TB, c *client.Client, ref string) {
 	if err := c.Delete(ctx, ref); err != nil {
 		t.Fatalf("delete: %v", err)
 	}
+}
+
+// background starts a command that outlives its exec and gives its pid.
+func background(t testing.TB, c *client.Client, ref, command string) int {
+	t.Helper()
+	wantShell(t, c, ref, command+" >/dev/null 2>&1 &", "")
+	return until(t, func() (int, bool) { pid := processOf(t, c, ref, command); return pid, pid != 0 })
 }
 
 // processOf finds a process by its command line, 0 if there is none.
