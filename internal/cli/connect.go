@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/coop-dev/coop/client"
@@ -78,9 +77,11 @@ func (a *app) dialStarting(ctx context.Context, home string) func(context.Contex
 	})
 	return func(dialCtx context.Context, socket string) (net.Conn, error) {
 		conn, err := client.DialUnix(dialCtx, socket)
-		if !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.ECONNREFUSED) {
+		if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			return conn, err
 		}
+		// Nobody listens, or the home is no place to listen in: starting the
+		// daemon finds out which, and says it better.
 		if err := start(); err != nil {
 			return nil, err
 		}

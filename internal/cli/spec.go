@@ -118,7 +118,10 @@ func directory(path string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(abs)
 	if err != nil {
-		return "", fmt.Errorf("workspace %s: %w", path, pathCause(err))
+		return "", &usageError{
+			message: fmt.Sprintf("workspace %s: %s", path, pathCause(err)),
+			hint:    "name a directory that exists, or use --mode none for a sandbox without a project",
+		}
 	}
 	return real, nil
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coop-dev/coop/api"
@@ -28,7 +27,6 @@ type daemon struct {
 	engine  *engine.Engine
 	server  *server.Server
 	idle    idle
-	stopAll atomic.Bool
 }
 
 var (
@@ -39,17 +37,21 @@ var (
 // lastCall is how long a retiring daemon still serves who had already dialled.
 const lastCall = 100 * time.Millisecond
 
-// retire ends a daemon that has nothing to do. Its socket disappears first: who
-// comes later starts another daemon, who came before is served.
-func (d *daemon) retire() {
+// retire ends the daemon. Its socket disappears first: who comes later starts
+// another daemon, who came before is served.
+func (d *daemon) retire(why error) {
 	_ = os.Remove(filepath.Join(d.options.Home, "daemon.sock")) // gone is what it shall be
-	time.AfterFunc(lastCall, func() { d.cancel(errIdle) })
+	time.AfterFunc(lastCall, func() { d.cancel(why) })
 }
 
-// shutdown begins the end. Sandboxes are stopped unless they are to be kept.
+// shutdown stops the sandboxes, unless they are to be kept, and retires.
 func (d *daemon) shutdown(keep bool) {
-	d.stopAll.Store(!keep)
-	d.cancel(errShutdown)
+	if !keep {
+		if err := d.engine.StopAll(context.Background(), engine.DefaultGrace, "daemon"); err != nil {
+			d.log.Error("stop sandboxes", "err", err)
+		}
+	}
+	d.retire(errShutdown)
 }
 
 func (d *daemon) close() {

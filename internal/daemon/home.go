@@ -46,7 +46,8 @@ func explainHome(home string, err error) error {
 		return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME %s is not a directory", home).
 			WithHint("set COOP_HOME to a directory you own")
 	}
-	return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME %s: %w", home, err)
+	return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME %s: %w", home, err).
+		WithHint("set COOP_HOME to a directory you own")
 }
 
 const maxLog = 8 << 20

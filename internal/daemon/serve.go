@@ -57,11 +57,6 @@ func serve(o Options, rep reporter) error {
 	rep.send(nil)
 	d.idle.start()
 	err = d.server.Serve(ctx, ln)
-	if d.stopAll.Load() {
-		if serr := d.engine.StopAll(context.Background(), engine.DefaultGrace, "daemon"); serr != nil {
-			log.Error("stop sandboxes", "err", serr)
-		}
-	}
 	log.Info("daemon ends", "err", context.Cause(ctx))
 	return err
 }
@@ -71,6 +66,9 @@ func logLevel() slog.Level {
 	_ = l.UnmarshalText([]byte(os.Getenv("COOP_LOG"))) // unset or unknown: info
 	return l
 }
+
+// lockTime is longer than a daemon takes to stop its sandboxes and leave.
+const lockTime = 30 * time.Second
 
 // takeLock waits for a daemon that is just ending, then holds daemon.pid.
 func takeLock(home string) (*os.File, error) {
@@ -82,7 +80,7 @@ func takeLock(home string) (*os.File, error) {
 	go func() { locked <- selfproc.Lock(f, true) }()
 	select {
 	case err = <-locked:
-	case <-time.After(15 * time.Second):
+	case <-time.After(lockTime):
 		return nil, sandbox.Errorf(sandbox.Unavailable, "another daemon holds %s", f.Name()).
 			WithHint("end it with coop shutdown")
 	}
@@ -136,7 +134,7 @@ func (d *daemon) open(ctx context.Context) error {
 		Home: d.options.Home, Store: d.store, Log: d.log, Program: program, Cgroups: d.cgroups,
 		UIDs: uids, GIDs: gids, Groups: groupsAllowed(), Changed: d.idle.sandboxes,
 	})
-	d.idle.expire = func() { go d.retire() }
+	d.idle.expire = func() { go d.retire(errIdle) }
 	found, err := d.engine.Recover(ctx)
 	if err != nil {
 		return err

@@ -26,7 +26,8 @@ type Exec struct {
 	onExit  OnExit
 	started time.Time
 	timer   *time.Timer
-	expired chan struct{} // closed when the time limit has killed it
+	expired chan struct{} // closed when its time is up
+	killed  chan struct{} // closed when nothing of it is left after that
 }
 
 // note is what PID 1 keeps of an exec for the next daemon.
@@ -55,7 +56,7 @@ func (e *Engine) Exec(ctx context.Context, ref string, c Command) (*Exec, error)
 
 // track starts the clock of a command.
 func (e *Engine) track(id sandbox.ID, x *launch.Exec, c Command) *Exec {
-	out := &Exec{e: e, x: x, sandbox: id, onExit: c.OnExit, started: time.Now(), expired: make(chan struct{})}
+	out := &Exec{e: e, x: x, sandbox: id, onExit: c.OnExit, started: time.Now(), expired: make(chan struct{}), killed: make(chan struct{})}
 	if c.Timeout > 0 {
 		out.timer = time.AfterFunc(c.Timeout, out.expire)
 	}
@@ -197,6 +198,7 @@ func (x *Exec) expire() {
 	}
 	close(x.expired)
 	x.Kill()
+	close(x.killed)
 }
 
 // Wait returns when the main process has ended.
@@ -214,6 +216,7 @@ func (x *Exec) Wait(ctx context.Context) (Outcome, error) {
 	}
 	select {
 	case <-x.expired:
+		<-x.killed // the main process ends first, the rest of its tree after it
 		out.TimedOut, out.Code = true, 124
 	default:
 	}

@@ -72,7 +72,7 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 			return nil, nil, err
 		}
 		setup := params.Setup
-		setup.Hostname, setup.Mounts, setup.Masks = r.Spec.Name, res.Mounts, res.Masks
+		setup.Hostname, setup.Mounts = r.Spec.Name, res.Mounts
 		return res.Files, &setup, nil
 	}
 	in, missing, err := launch.Start(ctx, e.Program, params)

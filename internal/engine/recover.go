@@ -145,8 +145,13 @@ func (e *Engine) resume(ctx context.Context, r *sandbox.Record, in *launch.Init)
 // client goes on, because its work counts, and is concluded when it ends.
 func (e *Engine) orphan(id sandbox.ID, x *launch.Exec) {
 	var n note
-	if err := json.Unmarshal([]byte(x.Note), &n); err != nil || !n.Attached {
-		_ = x.Kill(context.Background()) // a sandbox that is gone has nothing to kill
+	err := json.Unmarshal([]byte(x.Note), &n)
+	select {
+	case <-x.Done(): // it ended by itself, and what it left in the background is meant to stay
+	default:
+		if err != nil || !n.Attached {
+			_ = x.Kill(context.Background()) // a sandbox that is gone has nothing to kill
+		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, x.Stdout) }() // until it ends; nobody reads it any more
 	go func() { _, _ = io.Copy(io.Discard, x.Stderr) }()

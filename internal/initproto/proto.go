@@ -112,10 +112,9 @@ type Setup struct {
 	Root         int      `json:"root"` // detached mount of the root filesystem
 	ReadonlyRoot bool     `json:"readonlyRoot,omitempty"`
 	Mounts       []Mount  `json:"mounts,omitempty"`
-	Masks        []string `json:"masks,omitempty"` // more paths to hide, beside the built-in ones
-	OwnNet       bool     `json:"ownNet"`          // a network namespace of its own
-	Groups       bool     `json:"groups"`          // setgroups is allowed
-	Bounding     uint64   `json:"bounding"`        // capability bits programs may have
+	OwnNet       bool     `json:"ownNet"`   // a network namespace of its own
+	Groups       bool     `json:"groups"`   // setgroups is allowed
+	Bounding     uint64   `json:"bounding"` // capability bits programs may have
 	Seccomp      []byte   `json:"seccomp,omitempty"`
 	Optional     []string `json:"optional,omitempty"` // fences that may be missing
 	TmpBytes     int64    `json:"tmpBytes,omitempty"` // size of /tmp and /dev/shm, 0: the kernel's default

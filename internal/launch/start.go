@@ -100,10 +100,11 @@ func listen(path string) (*os.File, error) {
 func clone(program *os.File, p Params, child, listener *os.File) (proc *pidfd.Process, err error) {
 	config := spawn.Config{
 		Program: program, Argv: []string{initbin.Arg0},
-		Env:   []string{"GOMAXPROCS=2", "GOGC=50", "GODEBUG=madvdontneed=1"},
+		Env:   []string{"GOMAXPROCS=2", "GOGC=50", "GODEBUG=asyncpreemptoff=1"},
 		Files: []*os.File{child, listener},
 		UIDs:  p.UIDs, GIDs: p.GIDs, Groups: p.Groups,
 		Net: p.Setup.OwnNet, PIDs: true, CgroupFD: p.CgroupFD,
+		Setsid: true, // not in our session: its autogroup's share is ours otherwise
 	}
 	start := func() (err error) {
 		proc, err = spawn.Start(config)

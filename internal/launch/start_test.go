@@ -185,8 +185,7 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	p := params(t, "mute")
 	mounts := p.Mounts
 	p.Mounts = func() ([]*os.File, *initproto.Setup, error) {
-		context.AfterFunc(ctx, func() {}) // the clone stands; now the caller loses patience
-		defer cancel(cause)
+		defer cancel(cause) // the clone stands; now the caller loses patience
 		return mounts()
 	}
 	if _, _, err := Start(ctx, program(t), p); !errors.Is(err, cause) {

@@ -24,11 +24,13 @@ type ksigaction struct {
 // defaultSignals takes Go's handlers away. The kernel drops a signal sent to
 // PID 1 from its own namespace only while the action is the default one: a Go
 // program that handles or ignores signals can be killed from inside with
-// rt_sigqueueinfo(1, SIGSEGV), because its handler dies of a forged fault. What
-// stays is SIGURG, by which the Go runtime preempts its own goroutines.
+// rt_sigqueueinfo(1, SIGSEGV), because its handler dies of a forged fault. Not one
+// handler may stay, not even for SIGURG: while it runs other signals are blocked,
+// so the kernel queues instead of dropping them and later lets them kill. The
+// daemon therefore starts us with asynchronous preemption off.
 func defaultSignals() error {
 	for sig := syscall.Signal(1); sig <= 64; sig++ {
-		if sig == unix.SIGKILL || sig == unix.SIGSTOP || sig == unix.SIGURG {
+		if sig == unix.SIGKILL || sig == unix.SIGSTOP {
 			continue
 		}
 		act := ksigaction{}

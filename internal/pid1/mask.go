@@ -38,7 +38,7 @@ func (b *builder) maskAll() error {
 		return err
 	}
 	defer empty.Close()
-	for _, p := range append(maskedPaths(), b.setup.Masks...) {
+	for _, p := range maskedPaths() {
 		if err := maskPath(p, int(empty.Fd())); err != nil {
 			return fail("mask", p, err)
 		}

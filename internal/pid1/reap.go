@@ -39,7 +39,9 @@ func (in *Init) collect() {
 		if err != nil || pid <= 0 {
 			return
 		}
-		in.ended(pid, ws)
+		if ws.Exited() || ws.Signaled() { // not the stop of one that made us its tracer
+			in.ended(pid, ws)
+		}
 	}
 }
 

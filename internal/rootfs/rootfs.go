@@ -11,7 +11,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 
 	"github.com/coop-dev/coop/internal/initproto"
@@ -47,7 +46,6 @@ type Params struct {
 type Result struct {
 	Files  []*os.File
 	Mounts []initproto.Mount
-	Masks  []string
 }
 
 // Prepare makes the directories a sandbox writes into. One that is started again
@@ -232,8 +230,8 @@ func (b *Builder) idmapped(dir *os.File, recursive bool, uids, gids idmap.Map) (
 	return m, nil
 }
 
-// addWorkspace makes what is not an overlay: a bind workspace, the read-only
-// original, and the masks over Coop's own state where they would show it.
+// addWorkspace makes what has no upper layer: a bind workspace, and the original
+// of an overlay, read-only.
 func (b *Builder) addWorkspace(res *Result, p Params) error {
 	w := p.Spec.Workspace
 	if w.Mode == sandbox.ModeBind {
@@ -242,13 +240,29 @@ func (b *Builder) addWorkspace(res *Result, p Params) error {
 		}
 	}
 	if w.Mode == sandbox.ModeOverlay && w.Repo {
-		if err := b.bind(res, p, initproto.Mount{Target: sandbox.RepoPath, ReadOnly: true}); err != nil {
+		if err := b.original(res, p); err != nil {
 			return err
 		}
 	}
-	if p.Workspace != nil && p.Workspace.Home != "" {
-		res.Masks = append(res.Masks, path.Join(w.Path, p.Workspace.Home), path.Join(sandbox.RepoPath, p.Workspace.Home))
+	return nil
+}
+
+// original shows the project as it is. An overlay without an upper layer, not a
+// read-only bind mount: through that one could still connect to the project's
+// unix sockets and hold its file locks.
+func (b *Builder) original(res *Result, p Params) error {
+	var open opened
+	defer open.close()
+	uids, gids := owned(p)
+	lowers := []*os.File{b.lower(&open, p.Workspace.Dir, uids, gids), open.dir(filepath.Join(p.Dir, "merged"))}
+	if open.err != nil {
+		return open.err
 	}
+	m, err := overlay.Mount(overlay.Layers{Lowers: lowers}, overlay.Options{UserXattr: !b.Root})
+	if err != nil {
+		return err
+	}
+	res.put(m, initproto.Mount{Target: sandbox.RepoPath, ReadOnly: true})
 	return nil
 }
 

@@ -37,10 +37,10 @@ func commandOf(req api.ExecRequest) (engine.Command, error) {
 	if err := c.Validate(); err != nil {
 		return c, err
 	}
-	if c.WorkingDir == "" {
-		return c, nil
+	if len(c.WorkingDir) > maxPathLength {
+		return c, sandbox.Errorf(sandbox.Invalid, "workingDir is longer than %d bytes", maxPathLength)
 	}
-	return c, insidePath("workingDir", c.WorkingDir)
+	return c, nil
 }
 
 // bufferedCommand is for exec, where stdin is in the request and output is

@@ -72,7 +72,8 @@ func (s *Server) version(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, s.cfg.Version)
 }
 
-// shutdown answers first: afterwards there may be nobody left to answer.
+// shutdown answers when the sandboxes are stopped, or are to be kept; the daemon
+// goes on for the moment that this answer takes.
 func (s *Server) shutdown(w http.ResponseWriter, r *http.Request) error {
 	keep := r.URL.Query().Get("keep")
 	if keep != "" && keep != "0" && keep != "1" {
@@ -81,10 +82,9 @@ func (s *Server) shutdown(w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Shutdown == nil {
 		return notYet("shutdown")
 	}
+	s.cfg.Shutdown(keep == "1")
 	w.Header().Set("Connection", "close")
 	w.WriteHeader(http.StatusNoContent)
-	_ = http.NewResponseController(w).Flush() // a client that does not listen does not stop the shutdown
-	s.cfg.Shutdown(keep == "1")
 	return nil
 }
 

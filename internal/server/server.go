@@ -34,7 +34,7 @@ type Config struct {
 	Version  api.Version
 	Doctor   func(context.Context) ([]api.Check, error) // probes the host; nil: unsupported
 	Checks   func() []api.Check                         // what was found at start, for /health; cheap
-	Shutdown func(keep bool)                            // begins the end of the daemon and returns at once
+	Shutdown func(keep bool)                            // stops the sandboxes unless they are kept, and ends the daemon a moment later
 	Activity func(delta int)                            // +1 and -1 around every request, attach included
 
 	MaxFileBytes int64 // of one PUT; default 1 GiB

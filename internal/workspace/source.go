@@ -3,7 +3,7 @@
 // was checked is what is used.
 //
 // It refuses directories a sandbox must not be given: the host's root, Coop's
-// own state, and what is not a directory or cannot be read.
+// own state or what contains it, and what is not a directory or cannot be read.
 package workspace
 
 import (
@@ -24,9 +24,6 @@ type Source struct {
 	Path     string // without links
 	UID, GID uint32
 	Mode     fs.FileMode
-	// Home is where COOP_HOME would show up inside the workspace, relative to
-	// it; empty when it does not.
-	Home string
 }
 
 // Open resolves and checks a directory. home is COOP_HOME.
@@ -71,11 +68,12 @@ func check(dir *os.File, real, home string) (*Source, error) {
 		return nil, sandbox.Errorf(sandbox.Invalid, "workspace %s lies inside COOP_HOME %s", real, homeReal).
 			WithHint("Coop's own state cannot be a workspace; name a project directory")
 	}
-	s := &Source{Dir: dir, Path: real, UID: st.UID, GID: st.GID, Mode: st.Mode}
 	if within(homeReal, real) {
-		s.Home = strings.TrimPrefix(homeReal[len(strings.TrimSuffix(real, "/")):], "/")
+		// Hiding it with a mount is not enough: the directory above can be renamed.
+		return nil, sandbox.Errorf(sandbox.Invalid, "workspace %s contains COOP_HOME %s", real, homeReal).
+			WithHint("choose a directory below it, or set COOP_HOME to a place outside of the workspace")
 	}
-	return s, nil
+	return &Source{Dir: dir, Path: real, UID: st.UID, GID: st.GID, Mode: st.Mode}, nil
 }
 
 // within reports whether p is dir or lies below it: /ab is not within /a.

@@ -94,41 +94,12 @@ func FreeBase(taken []uint32) (uint32, error) {
 	return 0, fmt.Errorf("all %d id ranges are taken", maxSlots)
 }
 
-// Owned maps ids on disk to ids of a sandbox at base so that what owner owns
-// belongs to the sandbox's id inside. The others keep their number. It is
-// injective by leaving out the number that inside would have had, and host root
-// unless it is the owner: a bind workspace must never produce files of root.
-func Owned(owner, inside, base uint32) Map {
-	if owner == 0 && inside == 0 {
-		return Based(base)
-	}
-	m := Map{{owner, base + inside, 1}}
-	for _, gap := range gaps(1, Range, owner, inside) {
-		m = append(m, Line{gap[0], base + gap[0], gap[1] - gap[0]})
-	}
-	return m
-}
-
-// gaps cuts [from, to) at the points given.
-func gaps(from, to, a, b uint32) [][2]uint32 {
-	if a > b {
-		a, b = b, a
-	}
-	var out [][2]uint32
-	for _, cut := range []uint32{a, b} {
-		if cut < from || cut >= to {
-			continue
-		}
-		if cut > from {
-			out = append(out, [2]uint32{from, cut})
-		}
-		from = cut + 1
-	}
-	if from < to {
-		out = append(out, [2]uint32{from, to})
-	}
-	return out
-}
+// Owned maps one id on disk to an id of a sandbox at base: what owner owns
+// belongs to inside, and nothing else has an id there. Files of others in a
+// workspace are therefore no more accessible than to any stranger, and none of
+// theirs can be made: root inside could otherwise read what is private to them
+// and, in a bind workspace, plant programs that run as them.
+func Owned(owner, inside, base uint32) Map { return Map{{owner, base + inside, 1}} }
 
 // Sys gives the form os/exec and syscall take.
 func (m Map) Sys() []syscall.SysProcIDMap {

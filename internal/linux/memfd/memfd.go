@@ -21,12 +21,23 @@ func Program(name string, code []byte) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	const seals = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); err != nil {
+	if err := seal(f); err != nil {
 		f.Close()
 		return nil, os.NewSyscallError("seal", err)
 	}
 	return high(f)
+}
+
+// seal freezes content and, from Linux 6.3, also the execute permission: a
+// program that runs from the file under the same uid could otherwise take it
+// away from everybody else with chmod through /proc/PID/exe.
+func seal(f *os.File) error {
+	const content = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+	_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, content|unix.F_SEAL_EXEC)
+	if err == unix.EINVAL {
+		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, content)
+	}
+	return err
 }
 
 // create asks for an executable memory file; kernels before 6.3 do not know the

@@ -14,7 +14,7 @@ import (
 func (h *host) mounts(ctx context.Context) []Check {
 	checks := []Check{
 		{Name: "overlayfs", Required: true, Detail: "overlay mounts work", Hint: "sudo modprobe overlay"},
-		{Name: "overlay-home", Detail: "overlay mounts work with their upper layer in the home"},
+		{Name: "overlay-home", Required: true, Detail: "overlay mounts work with their upper layer in the home"},
 		{Name: "mount-api", Required: true, Detail: "fsopen, fsmount, move_mount, open_tree and mount_setattr work", Hint: outerFilter},
 		{Name: "idmapped-mounts", Detail: "files can be shown to a sandbox under other owners"},
 	}
@@ -45,7 +45,7 @@ func (h *host) tryMounts(ctx context.Context) (string, map[string]attempt, error
 		// The home check reports this one; the kernel's abilities are still asked.
 		dir = ""
 	}
-	defer os.RemoveAll(dir)
+	defer remove(dir)
 	if h.realRoot() {
 		attempts, err := tryIn(ctx, unix.CLONE_NEWNS, "mounts", dir, "redirect_dir=on")
 		return above, attempts, err
@@ -76,7 +76,7 @@ func (h *host) judgeMount(c Check, attempts map[string]attempt, err error) Check
 
 // overlayHomeHint knows the filesystems that are refused for an upper layer.
 func overlayHomeHint(dir string) string {
-	const advice = "set COOP_HOME to a directory on ext4, xfs, btrfs or tmpfs; until then sandboxes use the copy driver or keep their changes in memory"
+	const advice = "set COOP_HOME to a directory on ext4, xfs, btrfs or tmpfs"
 	switch kind := filesystem(dir); kind {
 	case "overlay":
 		return "the home is itself on an overlay, as in a container: mount a volume for it, or " + advice
@@ -84,6 +84,16 @@ func overlayHomeHint(dir string) string {
 		return fmt.Sprintf("the home is on %s, which cannot hold an upper layer: %s", kind, advice)
 	}
 	return advice
+}
+
+// remove takes away what was tried in. Overlayfs leaves a directory behind that
+// even its owner cannot look into.
+func remove(dir string) {
+	if dir == "" {
+		return
+	}
+	_ = os.Chmod(filepath.Join(dir, "work", "work"), 0o700) // not there when the mount was refused
+	_ = os.RemoveAll(dir)                                   // a leftover does no harm
 }
 
 // existing is the nearest directory at or above path: trying must not make the home.

@@ -24,7 +24,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/coop-dev/coop/internal/sandbox"
 )
 
 // Image is one prepared state of the host.
@@ -93,7 +96,7 @@ func (c *Cache) prepare(ctx context.Context, key string) (*Image, error) {
 	}
 	defer os.RemoveAll(tmp)
 	if err := c.fill(ctx, layout(tmp, key)); err != nil {
-		return nil, err
+		return nil, explain(err)
 	}
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return nil, err
@@ -102,6 +105,16 @@ func (c *Cache) prepare(ctx context.Context, key string) (*Image, error) {
 		return nil, err
 	}
 	return img, nil
+}
+
+// explain gives the refusal of whiteouts a way out: only an overlay, as the root
+// of a container is, refuses them to real root.
+func explain(err error) error {
+	if errors.Is(err, syscall.EPERM) {
+		return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME is on a filesystem that cannot hold layers: %w", err).
+			WithHint("set COOP_HOME to a directory on ext4, xfs, btrfs or tmpfs; the root of a container is itself an overlay")
+	}
+	return err
 }
 
 func (c *Cache) fill(ctx context.Context, img *Image) error {

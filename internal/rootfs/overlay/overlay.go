@@ -15,7 +15,8 @@ import (
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
-// Layers of one tree, the lowers topmost first.
+// Layers of one tree, the lowers topmost first. Without Upper it is read-only and
+// needs two lowers.
 type Layers struct {
 	Lowers      []*os.File
 	Upper, Work *os.File
@@ -47,6 +48,9 @@ func options(l Layers, o Options) []mount.Option {
 	for _, f := range l.Lowers {
 		opts = append(opts, mount.Option{Key: "lowerdir+", Value: path(f)})
 	}
+	if l.Upper == nil {
+		return opts
+	}
 	return append(opts,
 		mount.Option{Key: "upperdir", Value: path(l.Upper)},
 		mount.Option{Key: "workdir", Value: path(l.Work)})
@@ -68,8 +72,13 @@ func mountClassic(l Layers, o Options, attrs int) (*os.File, error) {
 	for _, opt := range common(o) {
 		data = append(data, strings.TrimSuffix(opt.Key+"="+opt.Value, "="))
 	}
-	data = append(data, "lowerdir="+strings.Join(lowers, ":"), "upperdir="+path(l.Upper), "workdir="+path(l.Work))
-	return mount.Classic("overlay", strings.Join(data, ","), attrs, l.Work)
+	data = append(data, "lowerdir="+strings.Join(lowers, ":"))
+	at := l.Lowers[len(l.Lowers)-1]
+	if l.Upper != nil {
+		at = l.Work
+		data = append(data, "upperdir="+path(l.Upper), "workdir="+path(l.Work))
+	}
+	return mount.Classic("overlay", strings.Join(data, ","), attrs, at)
 }
 
 func path(f *os.File) string { return mount.FDPath(int(f.Fd())) }

@@ -34,7 +34,7 @@ func (s *Store) Resolve(ctx context.Context, ref string) (*sandbox.Record, error
 }
 
 func (s *Store) byPrefix(ctx context.Context, op, prefix string) (*sandbox.Record, error) {
-	missing := sandbox.Errorf(sandbox.NotFound, "%s: no such sandbox", op)
+	missing := sandbox.Errorf(sandbox.NotFound, "%s: no such sandbox", op).WithHint("coop ls -a lists them all")
 	if !sandbox.ValidID(prefix) {
 		return nil, missing
 	}
@@ -95,7 +95,9 @@ func ambiguous(op string, found []candidate) error {
 		WithHint("give more characters, or the name")
 }
 
-func gone(op string) error { return sandbox.Errorf(sandbox.Gone, "%s: it is deleted", op) }
+func gone(op string) error {
+	return sandbox.Errorf(sandbox.Gone, "%s: it is deleted", op).WithHint("coop ls -a lists those that are left")
+}
 
 // shown makes what somebody typed fit for one line of a message.
 func shown(ref string) string {
