@@ -19,6 +19,6 @@ func attacks() []attack {
 		bindOwner(), bindSetuid(), otherIDs(), otherIDsBind(), hostSecrets(), hostProcesses(),
 		// Sockets and IPC
 		hostSockets(), bindSocket(), overlaySocket(), repoLocks(), abstractSocket(), hostLoopback(), interfaces(), anySocket(),
-		environment(), hostKeys(), sysvIPC(), posixIPC(), coopHome(), homeMasked(), homeMoved(), homeMovedOverlay(), devices(),
+		environment(), hostKeys(), sysvIPC(), posixIPC(), coopHome(), homeInWorkspace(), devices(),
 	}
 }

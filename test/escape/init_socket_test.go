@@ -15,29 +15,41 @@ import (
 func initSocket() attack {
 	return attack{
 		Class: runtimeClass, Name: "init-socket",
-		Attack: "dial init.sock of a COOP_HOME that lies in the workspace and speak to PID 1 as a daemon",
+		Attack: "dial PID 1's own init.sock, linked into the workspace by somebody careless, and speak to it as a daemon",
 		Proves: "PID 1 takes orders from outside only",
-		Host:   homeInWorkspace,
-		Run: func() error {
-			found, err := filepath.Glob("/workspace/home/sandboxes/*/init.sock")
-			if err != nil || len(found) == 0 {
-				return refused(unix.ENOENT, "init.sock is not visible")
+		Host: func(t *testing.T, b *box) {
+			b.bind(t, harness.Project(t))
+			if err := unix.Mkfifo(filepath.Join(b.dir, "linked"), 0o666); err != nil {
+				t.Fatal(err)
 			}
-			return hello(found[0])
 		},
-		Denied: errnos(unix.ENOENT),
-		Fence:  []string{"mask"},
-		Second: "peer-pid: PID 1 hangs up on processes it can see", SecondErrno: errnos(unix.ECONNRESET),
-		Both: []string{"peer-pid"},
-		Ends: true, // the daemon is hung up on
+		During: linkSocket,
+		Run: func() error {
+			f, err := os.Open("/workspace/linked") // waits until the link is there
+			if err != nil {
+				return err
+			}
+			f.Close()
+			return hello("/workspace/init.sock")
+		},
+		Denied: errnos(unix.ECONNRESET),
+		Fence:  []string{"peer-pid"},
+		Ends:   true, // the daemon is hung up on
 	}
 }
 
-// homeInWorkspace gives the run a COOP_HOME inside its own bind workspace.
-func homeInWorkspace(t *testing.T, b *box) {
-	dir := harness.Project(t)
-	b.home = harness.Adopt(t, filepath.Join(dir, "home"))
-	b.bind(t, dir)
+// linkSocket makes the socket reachable and says so.
+func linkSocket(t *testing.T, b *box, _ <-chan struct{}) {
+	from := filepath.Join(b.home.Dir, "sandboxes", b.id, "init.sock")
+	if err := os.Link(from, filepath.Join(b.dir, "init.sock")); err != nil {
+		t.Error(err)
+	}
+	f, err := os.OpenFile(filepath.Join(b.dir, "linked"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	f.Close()
 }
 
 // hello greets PID 1 as a new daemon would.
