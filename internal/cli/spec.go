@@ -118,9 +118,10 @@ func directory(path string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(abs)
 	if err != nil {
-		return "", &usageError{
-			message: fmt.Sprintf("workspace %s: %s", path, pathCause(err)),
-			hint:    "name a directory that exists, or use --mode none for a sandbox without a project",
+		return "", &api.Error{
+			Code:    api.CodeInvalid,
+			Message: fmt.Sprintf("workspace %s: %s", path, pathCause(err)),
+			Hint:    "name a directory that exists, or use --mode none for a sandbox without a project",
 		}
 	}
 	return real, nil

@@ -55,8 +55,11 @@ func bindDevice(dev int, name string) error {
 
 func linkDevices(dev int) error {
 	links := [][2]string{
-		{"/proc/self/fd", "fd"}, {"/proc/self/fd/0", "stdin"}, {"/proc/self/fd/1", "stdout"},
-		{"/proc/self/fd/2", "stderr"}, {"pts/ptmx", "ptmx"},
+		{"/proc/self/fd", "fd"},
+		{"/proc/self/fd/0", "stdin"},
+		{"/proc/self/fd/1", "stdout"},
+		{"/proc/self/fd/2", "stderr"},
+		{"pts/ptmx", "ptmx"},
 	}
 	for _, l := range links {
 		if err := unix.Symlinkat(l[0], dev, l[1]); err != nil {

@@ -27,7 +27,9 @@ func later() []planned {
 		one("GET", "archive"), one("PUT", "archive"),
 		one("GET", "diff"), one("POST", "approve"), one("POST", "discard"), one("POST", "reject"),
 		one("POST", "rebase"), one("GET", "conflicts"), one("GET", "stats"),
-		{"POST", api.Prefix + "/gc"}, {"GET", api.Prefix + "/events"}, {"GET", "/metrics"},
+		{"POST", api.Prefix + "/gc"},
+		{"GET", api.Prefix + "/events"},
+		{"GET", "/metrics"},
 	}
 	for _, family := range []string{"/images", "/volumes", "/workspaces", "/pools", "/tokens"} {
 		list = append(list, planned{"", api.Prefix + family}, planned{"", api.Prefix + family + "/{rest...}"})

@@ -18,8 +18,10 @@ import (
 
 func TestUnknownPathsAndMethods(t *testing.T) {
 	h := newHarness(t)
-	for _, path := range []string{"/", "/api", "/api/v1", "/api/v1/", "/api/v1/sandbox", "/api/v1/sandboxes/", "/api/v1/sandboxes/box/nothing", "/api/v2/health",
-		"/api/v1/../v1/health", "//api/v1/health", "/api/v1//health", "/api/v1/./health", "//"} {
+	for _, path := range []string{
+		"/", "/api", "/api/v1", "/api/v1/", "/api/v1/sandbox", "/api/v1/sandboxes/", "/api/v1/sandboxes/box/nothing", "/api/v2/health",
+		"/api/v1/../v1/health", "//api/v1/health", "/api/v1//health", "/api/v1/./health", "//",
+	} {
 		h.do("GET", path, "").wantError(404, "not_found")
 	}
 	a := h.do("PATCH", "/api/v1/sandboxes", "")

@@ -42,72 +42,110 @@ func routes() []route {
 
 func sandboxRoutes() []route {
 	return []route{
-		{id: "createSandbox", method: "POST", path: "/sandboxes", summary: "Create and start a sandbox",
-			body: api.CreateRequest{}, status: http.StatusCreated, answer: api.Sandbox{}, handle: (*Server).createSandbox},
-		{id: "listSandboxes", method: "GET", path: "/sandboxes", summary: "List sandboxes, newest first",
-			query: listParams(), status: http.StatusOK, answer: api.List[api.Sandbox]{}, handle: (*Server).listSandboxes},
-		{id: "getSandbox", method: "GET", path: "/sandboxes/{id}", summary: "Show one sandbox",
-			status: http.StatusOK, answer: api.Sandbox{}, handle: (*Server).getSandbox},
-		{id: "deleteSandbox", method: "DELETE", path: "/sandboxes/{id}", summary: "Remove a sandbox",
-			status: http.StatusNoContent, handle: (*Server).deleteSandbox},
-		{id: "stopSandbox", method: "POST", path: "/sandboxes/{id}/stop", summary: "Stop a sandbox: SIGTERM, then SIGKILL after the grace period",
-			body: api.StopRequest{}, optional: true, status: http.StatusOK, answer: api.Sandbox{}, handle: (*Server).stopSandbox},
-		{id: "startSandbox", method: "POST", path: "/sandboxes/{id}/start", summary: "Start a stopped sandbox",
-			status: http.StatusOK, answer: api.Sandbox{}, handle: (*Server).startSandbox},
+		{
+			id: "createSandbox", method: "POST", path: "/sandboxes", summary: "Create and start a sandbox",
+			body: api.CreateRequest{}, status: http.StatusCreated, answer: api.Sandbox{}, handle: (*Server).createSandbox,
+		},
+		{
+			id: "listSandboxes", method: "GET", path: "/sandboxes", summary: "List sandboxes, newest first",
+			query: listParams(), status: http.StatusOK, answer: api.List[api.Sandbox]{}, handle: (*Server).listSandboxes,
+		},
+		{
+			id: "getSandbox", method: "GET", path: "/sandboxes/{id}", summary: "Show one sandbox",
+			status: http.StatusOK, answer: api.Sandbox{}, handle: (*Server).getSandbox,
+		},
+		{
+			id: "deleteSandbox", method: "DELETE", path: "/sandboxes/{id}", summary: "Remove a sandbox",
+			status: http.StatusNoContent, handle: (*Server).deleteSandbox,
+		},
+		{
+			id: "stopSandbox", method: "POST", path: "/sandboxes/{id}/stop", summary: "Stop a sandbox: SIGTERM, then SIGKILL after the grace period",
+			body: api.StopRequest{}, optional: true, status: http.StatusOK, answer: api.Sandbox{}, handle: (*Server).stopSandbox,
+		},
+		{
+			id: "startSandbox", method: "POST", path: "/sandboxes/{id}/start", summary: "Start a stopped sandbox",
+			status: http.StatusOK, answer: api.Sandbox{}, handle: (*Server).startSandbox,
+		},
 	}
 }
 
 func execRoutes() []route {
 	return []route{
-		{id: "exec", method: "POST", path: "/sandboxes/{id}/exec", summary: "Run a command and return its output",
-			body: api.ExecRequest{}, status: http.StatusOK, answer: api.ExecResult{}, handle: (*Server).execBuffered},
-		{id: "attachExec", method: "POST", path: "/sandboxes/{id}/exec/attach", summary: "Run a command with its streams as frames (Upgrade: coop-stream)",
-			body: api.ExecRequest{}, status: http.StatusSwitchingProtocols, handle: (*Server).attachExec},
-		{id: "signalExec", method: "POST", path: "/sandboxes/{id}/exec/{exec}/signal", summary: "Signal an attached command beside its stream",
-			body: api.SignalRequest{}, status: http.StatusNoContent, handle: (*Server).signalExec},
+		{
+			id: "exec", method: "POST", path: "/sandboxes/{id}/exec", summary: "Run a command and return its output",
+			body: api.ExecRequest{}, status: http.StatusOK, answer: api.ExecResult{}, handle: (*Server).execBuffered,
+		},
+		{
+			id: "attachExec", method: "POST", path: "/sandboxes/{id}/exec/attach", summary: "Run a command with its streams as frames (Upgrade: coop-stream)",
+			body: api.ExecRequest{}, status: http.StatusSwitchingProtocols, handle: (*Server).attachExec,
+		},
+		{
+			id: "signalExec", method: "POST", path: "/sandboxes/{id}/exec/{exec}/signal", summary: "Signal an attached command beside its stream",
+			body: api.SignalRequest{}, status: http.StatusNoContent, handle: (*Server).signalExec,
+		},
 	}
 }
 
 func processRoutes() []route {
 	return []route{
-		{id: "listProcesses", method: "GET", path: "/sandboxes/{id}/processes", summary: "List the processes of a sandbox",
-			status: http.StatusOK, answer: api.List[api.Process]{}, handle: (*Server).listProcesses},
-		{id: "signalProcess", method: "DELETE", path: "/sandboxes/{id}/processes/{pid}", summary: "Signal a process",
+		{
+			id: "listProcesses", method: "GET", path: "/sandboxes/{id}/processes", summary: "List the processes of a sandbox",
+			status: http.StatusOK, answer: api.List[api.Process]{}, handle: (*Server).listProcesses,
+		},
+		{
+			id: "signalProcess", method: "DELETE", path: "/sandboxes/{id}/processes/{pid}", summary: "Signal a process",
 			query:  []param{{name: "signal", summary: "SIGTERM unless given", kind: "string"}},
-			status: http.StatusNoContent, handle: (*Server).signalProcess},
+			status: http.StatusNoContent, handle: (*Server).signalProcess,
+		},
 	}
 }
 
 func fileRoutes() []route {
 	path := param{name: "path", summary: "absolute path inside", kind: "string", required: true}
 	return []route{
-		{id: "readFile", method: "GET", path: "/sandboxes/{id}/files", summary: "Read a regular file; ranges work",
-			query: []param{path}, status: http.StatusOK, answer: octets{}, handle: (*Server).readFile},
-		{id: "writeFile", method: "PUT", path: "/sandboxes/{id}/files", summary: "Create or replace the content of a regular file",
+		{
+			id: "readFile", method: "GET", path: "/sandboxes/{id}/files", summary: "Read a regular file; ranges work",
+			query: []param{path}, status: http.StatusOK, answer: octets{}, handle: (*Server).readFile,
+		},
+		{
+			id: "writeFile", method: "PUT", path: "/sandboxes/{id}/files", summary: "Create or replace the content of a regular file",
 			query: []param{path, {name: "mode", summary: "octal permissions of a new file, 0644 unless given", kind: "string"}},
-			body:  octets{}, status: http.StatusNoContent, handle: (*Server).writeFile},
+			body:  octets{}, status: http.StatusNoContent, handle: (*Server).writeFile,
+		},
 	}
 }
 
 func hostRoutes() []route {
 	return []route{
-		{id: "audit", method: "GET", path: "/audit", summary: "What happened, newest first",
+		{
+			id: "audit", method: "GET", path: "/audit", summary: "What happened, newest first",
 			query: []param{
 				{name: "sandbox", summary: "only this sandbox", kind: "string"},
 				{name: "limit", summary: "1 to 1000, 100 unless given", kind: "integer"},
 			},
-			status: http.StatusOK, answer: api.List[api.AuditEntry]{}, handle: (*Server).audit},
-		{id: "health", method: "GET", path: "/health", summary: "Whether the daemon works",
-			status: http.StatusOK, answer: api.Health{}, handle: (*Server).health},
-		{id: "doctor", method: "GET", path: "/doctor", summary: "What this host can and cannot do",
-			status: http.StatusOK, answer: api.Doctor{}, handle: (*Server).doctor},
-		{id: "version", method: "GET", path: "/version", summary: "Which daemon this is",
-			status: http.StatusOK, answer: api.Version{}, handle: (*Server).version},
-		{id: "openAPI", method: "GET", path: "/openapi.json", summary: "This document",
-			status: http.StatusOK, answer: map[string]any{}, handle: (*Server).serveOpenAPI},
-		{id: "shutdown", method: "POST", path: "/shutdown", summary: "End the daemon",
+			status: http.StatusOK, answer: api.List[api.AuditEntry]{}, handle: (*Server).audit,
+		},
+		{
+			id: "health", method: "GET", path: "/health", summary: "Whether the daemon works",
+			status: http.StatusOK, answer: api.Health{}, handle: (*Server).health,
+		},
+		{
+			id: "doctor", method: "GET", path: "/doctor", summary: "What this host can and cannot do",
+			status: http.StatusOK, answer: api.Doctor{}, handle: (*Server).doctor,
+		},
+		{
+			id: "version", method: "GET", path: "/version", summary: "Which daemon this is",
+			status: http.StatusOK, answer: api.Version{}, handle: (*Server).version,
+		},
+		{
+			id: "openAPI", method: "GET", path: "/openapi.json", summary: "This document",
+			status: http.StatusOK, answer: map[string]any{}, handle: (*Server).serveOpenAPI,
+		},
+		{
+			id: "shutdown", method: "POST", path: "/shutdown", summary: "End the daemon",
 			query:  []param{{name: "keep", summary: "1: leave the sandboxes running", kind: "string"}},
-			status: http.StatusNoContent, handle: (*Server).shutdown},
+			status: http.StatusNoContent, handle: (*Server).shutdown,
+		},
 	}
 }
 

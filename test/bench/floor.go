@@ -47,8 +47,10 @@ func startFloor(dir string) (*floor, error) {
 }
 
 func makeFloorRoot(root string) error {
-	for _, d := range []string{"skeleton/usr", "skeleton/proc", "skeleton/sys", "skeleton/dev", "skeleton/tmp",
-		"skeleton/opt", "skeleton/workspace", "skeleton/repo", "project", "merged"} {
+	for _, d := range []string{
+		"skeleton/usr", "skeleton/proc", "skeleton/sys", "skeleton/dev", "skeleton/tmp",
+		"skeleton/opt", "skeleton/workspace", "skeleton/repo", "project", "merged",
+	} {
 		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
 			return err
 		}

@@ -26,8 +26,10 @@ func (h *host) mounts(ctx context.Context) []Check {
 		checks[1].Hint = overlayHomeHint(dir)
 	}
 	if !h.realRoot() {
-		checks[3] = Check{Name: "idmapped-mounts", Detail: "only root can map the owners of the host's files",
-			Hint: "not needed as an ordinary user; files of the host image that are edited in place need it"}
+		checks[3] = Check{
+			Name: "idmapped-mounts", Detail: "only root can map the owners of the host's files",
+			Hint: "not needed as an ordinary user; files of the host image that are edited in place need it",
+		}
 	}
 	return checks
 }

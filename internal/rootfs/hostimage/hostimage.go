@@ -111,8 +111,8 @@ func (c *Cache) prepare(ctx context.Context, key string) (*Image, error) {
 // of a container is, refuses them to real root.
 func explain(err error) error {
 	if errors.Is(err, syscall.EPERM) {
-		return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME is on a filesystem that cannot hold layers: %w", err).
-			WithHint("set COOP_HOME to a directory on ext4, xfs, btrfs or tmpfs; the root of a container is itself an overlay")
+		return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME is on an overlay or another filesystem that cannot hold layers: %w", err).
+			WithHint("set COOP_HOME to a directory on ext4, xfs, btrfs or tmpfs; the root of a container is an overlay")
 	}
 	return err
 }

@@ -15,10 +15,27 @@ func makeSkeleton(ctx context.Context, dir string) error {
 		name string
 		mode os.FileMode
 	}{
-		{".", 0o755}, {"dev", 0o755}, {"etc", 0o755}, {"home", 0o755}, {"media", 0o755}, {"mnt", 0o755},
-		{"opt", 0o755}, {"proc", 0o555}, {"root", 0o700}, {"run", 0o755}, {"run/lock", 0o777 | os.ModeSticky},
-		{"srv", 0o755}, {"sys", 0o555}, {"tmp", 0o777 | os.ModeSticky}, {"usr", 0o755}, {"workspace", 0o755},
-		{"var", 0o755}, {"var/cache", 0o755}, {"var/lib", 0o755}, {"var/log", 0o755}, {"var/spool", 0o755},
+		{".", 0o755},
+		{"dev", 0o755},
+		{"etc", 0o755},
+		{"home", 0o755},
+		{"media", 0o755},
+		{"mnt", 0o755},
+		{"opt", 0o755},
+		{"proc", 0o555},
+		{"root", 0o700},
+		{"run", 0o755},
+		{"run/lock", 0o777 | os.ModeSticky},
+		{"srv", 0o755},
+		{"sys", 0o555},
+		{"tmp", 0o777 | os.ModeSticky},
+		{"usr", 0o755},
+		{"workspace", 0o755},
+		{"var", 0o755},
+		{"var/cache", 0o755},
+		{"var/lib", 0o755},
+		{"var/log", 0o755},
+		{"var/spool", 0o755},
 		{"var/tmp", 0o777 | os.ModeSticky},
 	}
 	for _, p := range places {
