@@ -90,7 +90,6 @@ func TestRoundTrip(t *testing.T) {
 		{ID: 1, Op: OpSetup, Setup: &Setup{
 			Hostname: "box", ReadonlyRoot: true, OwnNet: true, Groups: true, Bounding: 1<<40 - 1, TmpBytes: 5,
 			Mounts: []Mount{{FD: 1, Target: "/usr", Root: true}, {FD: 2, Target: "/workspace", ReadOnly: true}},
-			Masks:  []string{"/x"}, Seccomp: []byte{0, 1, 255}, Optional: []string{"mask"}, Without: []string{"mount"},
 		}},
 		{ID: 1, Op: OpReady, Ready: &Ready{Degraded: []Missing{{"mask", "why"}}}},
 		{Op: OpCommit},
