@@ -4,6 +4,8 @@ package engine
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/coop-dev/coop/internal/sandbox"
@@ -36,6 +38,33 @@ func TestInterruptedRecoveryEndsNobody(t *testing.T) {
 	t.Logf("%+v, %v", found, err)
 	if !alive(v.PID) {
 		t.Error("the sandbox was killed")
+	}
+	w.again()
+}
+
+// TestUnreachableIsLeftAlone: a PID 1 that lives but does not answer is left
+// alone, with everything in it, also where it has a control group.
+func TestUnreachableIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	v := w.make(sandbox.Spec{Name: "box"})
+	w.leave()
+	sock := filepath.Join(w.dir(v.ID), "init.sock")
+	if err := os.Rename(sock, sock+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(sock, nil, 0o600); err != nil { // connecting is refused
+		t.Fatal(err)
+	}
+	w.open()
+	found, err := w.Recover(t.Context())
+	if err != nil || found != (Found{Unreachable: 1}) {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if got := w.status(v.ID); got != sandbox.Failed || !alive(v.PID) {
+		t.Errorf("status %s, alive %v", got, alive(v.PID))
+	}
+	if err := os.Rename(sock+".away", sock); err != nil {
+		t.Fatal(err)
 	}
 	w.again()
 }

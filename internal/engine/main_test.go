@@ -20,6 +20,7 @@ import (
 	"github.com/coop-dev/coop/internal/linux/cgroup"
 	"github.com/coop-dev/coop/internal/linux/idmap"
 	"github.com/coop-dev/coop/internal/linux/memfd"
+	"github.com/coop-dev/coop/internal/linux/pidfd"
 	"github.com/coop-dev/coop/internal/linux/userns"
 	"github.com/coop-dev/coop/internal/pid1"
 	"github.com/coop-dev/coop/internal/sandbox"
@@ -49,8 +50,16 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("COOP_TEST_DIR"); dir != "" {
 		_ = os.Chdir(dir) // only for relative names of profiles
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if dir, err := images(); err == nil {
+		_ = os.RemoveAll(dir) // at worst something stays in the temporary directory
+	}
+	os.Exit(code)
 }
+
+// images is the cache of host images all homes of these tests share: for an
+// ordinary user making one takes seconds.
+var images = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "coop-test-images-") })
 
 // inNamespace runs this program once more in a user namespace.
 func inNamespace() (int, error) {
@@ -133,6 +142,13 @@ func newWorld(t *testing.T) *world {
 	}
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := images()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(cache, filepath.Join(home, "cache")); err != nil {
 		t.Fatal(err)
 	}
 	w := &world{t: t, home: home, group: fmt.Sprintf("coop-test-%d-%d", os.Getpid(), time.Now().UnixNano()), logs: &syncBuffer{}}
@@ -244,7 +260,16 @@ func (w *world) make(spec sandbox.Spec) View {
 	return v
 }
 
-func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+// alive reports whether a process runs; one that has ended and was not
+// collected does not.
+func alive(pid int) bool {
+	p, err := pidfd.Open(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Close()
+	return p.Alive()
+}
 
 // run runs a shell command to its end.
 func (w *world) run(ref, script string) (Outcome, string) {

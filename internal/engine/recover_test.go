@@ -161,7 +161,6 @@ func (w *world) eventually(what string, is func() bool) {
 func TestRecoverAfterPID1(t *testing.T) {
 	w := newWorld(t)
 	v := w.make(sandbox.Spec{Name: "box"})
-	l := w.running(v.ID)
 	w.Engine.Close()
 	p, err := os.FindProcess(v.PID)
 	if err != nil {
@@ -171,7 +170,6 @@ func TestRecoverAfterPID1(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _ = p.Wait() // it is our child, or nobody's
-	_ = l
 	if found := w.again(); found != (Found{Stopped: 1}) {
 		t.Errorf("%+v", found)
 	}

@@ -67,7 +67,7 @@ func (in *Init) signal(m initproto.Message) error {
 		if e == nil || e.status != nil {
 			return fail("signal", m.Exec, unix.ESRCH)
 		}
-		// The program leads its own session and group: what a terminal would
+		// The program leads its own process group: what a terminal would
 		// signal with Ctrl+C is the group.
 		pid = -e.pid
 	}

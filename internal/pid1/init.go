@@ -13,10 +13,12 @@ import (
 // and entered into the table, and while the dead are collected: so the reaper
 // finds every program it collects.
 type Init struct {
-	groups  bool     // setgroups is allowed
-	without []string // fences the tests took away
-	tag     string   // of the next program; belongs to the fenced thread
-	null    int      // what programs without input read
+	groups  bool         // setgroups is allowed
+	without []string     // fences the tests took away
+	tag     string       // of the next program; belongs to the fenced thread
+	null    int          // what programs without input read
+	owed    []owedAnswer // to starts; belongs to the fenced thread
+	watched []*execution // running programs; belongs to the fenced thread
 
 	mu    sync.Mutex
 	execs map[string]*execution
@@ -27,10 +29,17 @@ type Init struct {
 	count    int       // what children waits for: 0 means no process but us
 }
 
+// owedAnswer is an answer that waits a moment.
+type owedAnswer struct {
+	conn   *initproto.Conn
+	answer initproto.Message
+}
+
 // execution is one program started by the daemon, held until it is acknowledged.
 type execution struct {
 	id     string
 	pid    int
+	pidfd  int    // readable when it has ended; belongs to the fenced thread
 	tag    string // its cgroup namespace, inherited by everything it starts
 	note   string
 	stdin  int   // write end of its stdin, -1 when closed or never there

@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,19 +13,21 @@ import (
 
 // serve answers one daemon after the other, for ever. A new connection on
 // init.sock takes the place of the present one: the daemon that dials is the
-// one that holds the lock.
+// one that holds the lock. The same thread watches the programs it started, so
+// that their end needs no hand-over either; the reaper is there for orphans.
 func (in *Init) serve(conn *initproto.Conn) {
 	in.setConn(conn)
 	go in.reap()
 	for {
-		fds := []unix.PollFd{{Fd: ListenFD, Events: unix.POLLIN}}
-		if conn != nil {
-			fds = append(fds, unix.PollFd{Fd: int32(conn.Socket.(fdpass.Socket).FD), Events: unix.POLLIN})
-		}
-		if _, err := unix.Poll(fds, -1); err != nil {
+		fds := in.pollSet(conn)
+		if _, err := unix.Poll(fds, in.patience()); err != nil {
 			continue
 		}
-		if conn != nil && fds[1].Revents != 0 && !in.receive(conn) {
+		in.settle()
+		if slices.ContainsFunc(fds[fixed:], func(p unix.PollFd) bool { return p.Revents != 0 }) {
+			in.noticeEnds(fds[fixed:])
+		}
+		if fds[1].Revents != 0 && !in.receive(conn) {
 			in.drop(conn)
 			conn = nil
 		}
@@ -32,6 +35,63 @@ func (in *Init) serve(conn *initproto.Conn) {
 			conn = in.accept(conn)
 		}
 	}
+}
+
+// answerDelay is how many milliseconds the answer to a start may wait for the
+// program's end. Most programs end at once; then the daemon is woken once, and
+// not in the middle of the program's short life.
+const answerDelay = 1
+
+// patience is how long serve may wait for something to happen.
+func (in *Init) patience() int {
+	if len(in.owed) > 0 {
+		return answerDelay
+	}
+	return -1
+}
+
+// settle sends the answers that are still owed.
+func (in *Init) settle() {
+	for _, o := range in.owed {
+		_ = o.conn.Write(o.answer) // a daemon that is gone needs no answer
+	}
+	clear(in.owed)
+	in.owed = in.owed[:0]
+}
+
+// fixed is how many descriptors come before those of programs in the poll set.
+const fixed = 2
+
+// pollSet is what serve waits for: a daemon that dials, the daemon that is there
+// (-1 is passed over), and the ends of programs.
+func (in *Init) pollSet(conn *initproto.Conn) []unix.PollFd {
+	present := int32(-1)
+	if conn != nil {
+		present = int32(conn.Socket.(fdpass.Socket).FD)
+	}
+	fds := []unix.PollFd{{Fd: ListenFD, Events: unix.POLLIN}, {Fd: present, Events: unix.POLLIN}}
+	for _, e := range in.watched {
+		fds = append(fds, unix.PollFd{Fd: int32(e.pidfd), Events: unix.POLLIN})
+	}
+	return fds
+}
+
+// noticeEnds collects the programs whose pidfds say they have ended, unless the
+// reaper was faster, and stops watching them.
+func (in *Init) noticeEnds(fds []unix.PollFd) {
+	in.mu.Lock()
+	in.collect()
+	in.mu.Unlock()
+	kept := in.watched[:0]
+	for i, e := range in.watched {
+		if fds[i].Revents != 0 {
+			unix.Close(e.pidfd)
+			continue
+		}
+		kept = append(kept, e)
+	}
+	clear(in.watched[len(kept):])
+	in.watched = kept
 }
 
 func (in *Init) setConn(c *initproto.Conn) {
@@ -75,10 +135,14 @@ func (in *Init) receive(conn *initproto.Conn) bool {
 		in.spawn(conn, m, fds)
 		return true
 	}
-	if m.Op == initproto.OpAck && in.tag == "" {
-		// A good moment to get ready for the next start; if it fails, that one
-		// tries again and answers for it.
-		_ = in.retag()
+	if m.Op == initproto.OpAck {
+		in.acknowledge(m.Exec)
+		if in.tag == "" {
+			// A good moment to get ready for the next start; if it fails, that
+			// one tries again and answers for it.
+			_ = in.retag()
+		}
+		return true
 	}
 	go in.answer(conn, m, fds) // a slow answer must not hold up the next request
 	return true
@@ -102,7 +166,7 @@ func (in *Init) spawn(conn *initproto.Conn, m initproto.Message, fds []int) {
 		fdpass.CloseAll(fds[:half])
 		reply.PID = pid
 	}
-	_ = conn.Write(reply) // a daemon that is gone needs no answer
+	in.owed = append(in.owed, owedAnswer{conn, reply})
 }
 
 // answer carries out every other request.
@@ -115,8 +179,6 @@ func (in *Init) answer(conn *initproto.Conn, m initproto.Message, fds []int) {
 		reply.Hello = in.hello()
 	case m.Op == initproto.OpAdopt:
 		send, err = in.adopt(m.Exec)
-	case m.Op == initproto.OpAck:
-		in.acknowledge(m.Exec)
 	case m.Op == initproto.OpSignal:
 		err = in.signal(m)
 	case m.Op == initproto.OpCloseStdin:

@@ -83,7 +83,7 @@ func (in *Init) start(s initproto.Spawn, stdio, kept []int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	attr := &syscall.ProcAttr{Env: env, Sys: &syscall.SysProcAttr{Setsid: true, Credential: in.credential(cred)}}
+	attr := &syscall.ProcAttr{Env: env, Sys: &syscall.SysProcAttr{Setpgid: true, Credential: in.credential(cred)}}
 	if !s.Stdin {
 		attr.Files = []uintptr{uintptr(in.null)}
 	}
@@ -118,11 +118,13 @@ func (in *Init) fork(e *execution, file string, argv []string, attr *syscall.Pro
 		}
 	}
 	freeAffinity()
+	attr.Sys.PidFD = &e.pidfd
 	pid, err := syscall.ForkExec(file, argv, attr)
 	if err != nil {
 		return 0, fail("exec", argv[0], err)
 	}
 	e.pid, e.tag, in.tag = pid, in.tag, ""
+	in.watched = append(in.watched, e)
 	in.execs[e.id], in.pids[pid] = e, e
 	in.count++
 	in.children.Broadcast()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 	"unicode/utf8"
 
 	"github.com/coop-dev/coop/api"
@@ -42,6 +43,14 @@ func (s *Server) runBuffered(ctx context.Context, ex Exec, stdin io.Reader, limi
 	ctx, cancel := s.untilClosing(ctx)
 	defer cancel(nil)
 	stdout, stderr := &capture{limit: limit}, &capture{limit: limit}
+	if stdin == nil {
+		if outcome, ok := glance(ctx, ex); ok {
+			drain(ex.Stdout(), make([]byte, firstBuffer), stdout.sink())
+			drain(ex.Stderr(), make([]byte, firstBuffer), stderr.sink())
+			_, err := finish(ctx, ex)
+			return bufferedResult(outcome, stdout, stderr), err
+		}
+	}
 	p, err := startPumps(ex, stdout.sink(), stderr.sink(), stdin)
 	if err != nil {
 		abort(ctx, ex)
@@ -63,6 +72,19 @@ func (s *Server) runBuffered(ctx context.Context, ex Exec, stdin io.Reader, limi
 		return api.ExecResult{}, err
 	}
 	return bufferedResult(outcome, stdout, stderr), nil
+}
+
+// glanceTime is how long a command may take before somebody reads along. Until
+// then its pipes hold 64 KiB each, and a program that fills one waits that long.
+const glanceTime = 2 * time.Millisecond
+
+// glance waits for a command that ends at once, as most do. Starting readers for
+// it, and ending them, would take longer than the command.
+func glance(ctx context.Context, ex Exec) (engine.Outcome, bool) {
+	ctx, cancel := context.WithTimeout(ctx, glanceTime)
+	defer cancel()
+	outcome, err := ex.Wait(ctx)
+	return outcome, err == nil
 }
 
 // resultOf is an outcome without output. A command that ran out of time has

@@ -1,0 +1,66 @@
+package daemon
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestIdle: the daemon ends when it has had nothing to do for a while, and never
+// while it has.
+func TestIdle(t *testing.T) {
+	const almost = idleExit - time.Millisecond
+	for name, c := range map[string]struct {
+		happens func(*idle)
+		ends    bool
+	}{
+		"nothing at all":        {func(i *idle) { i.start() }, true},
+		"not started":           {func(i *idle) { i.requests(1); i.requests(-1); i.sandboxes(0) }, false},
+		"a request":             {func(i *idle) { i.start(); i.requests(1) }, false},
+		"a sandbox":             {func(i *idle) { i.start(); i.sandboxes(1) }, false},
+		"a request that ended":  {func(i *idle) { i.start(); i.requests(1); i.requests(-1) }, true},
+		"the last of two":       {func(i *idle) { i.start(); i.requests(2); i.requests(-1) }, false},
+		"a sandbox left":        {func(i *idle) { i.start(); i.requests(1); i.sandboxes(1); i.requests(-1) }, false},
+		"all sandboxes gone":    {func(i *idle) { i.start(); i.sandboxes(3); i.sandboxes(0) }, true},
+		"recovered, then start": {func(i *idle) { i.sandboxes(2); i.start() }, false},
+		"just in time":          {func(i *idle) { i.start(); time.Sleep(almost); i.requests(1) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // time is not real in here
+				ended := 0
+				i := &idle{expire: func() { ended++ }}
+				c.happens(i)
+				time.Sleep(almost)
+				synctest.Wait()
+				if ended != 0 {
+					t.Error("it ended too early")
+				}
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if (ended == 1) != c.ends {
+					t.Errorf("ended %d times", ended)
+				}
+			})
+		})
+	}
+}
+
+// TestIdleCountsAnew: every request starts the time again.
+func TestIdleCountsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		var ended time.Duration
+		i := &idle{expire: func() { ended = time.Since(begun) }}
+		i.start()
+		for range 3 {
+			time.Sleep(idleExit / 2)
+			i.requests(1)
+			i.requests(-1)
+		}
+		time.Sleep(2 * idleExit)
+		synctest.Wait()
+		if want := 3*(idleExit/2) + idleExit; ended != want {
+			t.Errorf("ended after %v, want %v", ended, want)
+		}
+	})
+}
