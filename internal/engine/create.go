@@ -111,9 +111,9 @@ func (e *Engine) create(ctx context.Context, spec sandbox.Spec, src *workspace.S
 		return v, err
 	}
 	u.add(func() { e.names.release(r.Spec.Name) })
+	first := *r // the original goes on being written to
 	inserted := begin(func() (*sandbox.Record, error) {
-		c := *r // the original goes on being written to
-		return &c, e.Store.Create(ctx, &c, created(&c, o.Actor))
+		return &first, e.Store.Create(ctx, &first, created(&first, o.Actor))
 	})
 	u.add(func() {
 		if _, ierr := inserted.wait(); ierr == nil {

@@ -21,6 +21,7 @@ func table(t *testing.T) *Init {
 	if err != nil {
 		t.Fatal(err)
 	}
+	in.tag = "made" // a cgroup namespace of its own is for the real one
 	for id, status := range map[string]*initproto.Status{"b-runs": nil, "a-ended": {Code: 3}} {
 		in.execs[id] = &execution{id: id, pid: 1 << 29, note: "note of " + id, stdin: null(t), output: []int{null(t), null(t)}, status: status}
 	}
@@ -145,6 +146,25 @@ func conns(t *testing.T) (ours, daemon *initproto.Conn) {
 	return &initproto.Conn{Socket: fdpass.Socket{FD: a}, Max: initproto.MaxToInit}, &initproto.Conn{Socket: fdpass.Socket{FD: b}, Max: initproto.MaxFromInit}
 }
 
+// ask sends a request as a daemon does, with descriptors of nothing.
+func ask(t *testing.T, in *Init, ours, daemon *initproto.Conn, m initproto.Message, given int) (initproto.Message, []int, error) {
+	t.Helper()
+	var list []int
+	for range given {
+		list = append(list, null(t))
+	}
+	err := daemon.Write(m, list...)
+	fdpass.CloseAll(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !in.receive(ours) {
+		t.Fatal("it hung up")
+	}
+	in.settle()
+	return daemon.Read()
+}
+
 // TestBrokenRequests: each is answered with an error, and its descriptors are
 // closed.
 func TestBrokenRequests(t *testing.T) {
@@ -171,17 +191,8 @@ func TestBrokenRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := fds(t)
-			var given []int
-			for range c.given {
-				given = append(given, null(t))
-			}
 			c.m.ID = 5
-			if c.m.Op == initproto.OpSpawn {
-				in.spawn(ours, c.m, given)
-			} else {
-				in.answer(ours, c.m, given)
-			}
-			reply, got, err := daemon.Read()
+			reply, got, err := ask(t, in, ours, daemon, c.m, c.given)
 			if err != nil || len(got) != 0 || reply.ID != 5 || reply.Op != c.m.Op || reply.Error == nil || reply.Error.Message == "" {
 				t.Errorf("%+v, %v, %v", reply, got, err)
 			}
@@ -198,8 +209,7 @@ func TestAnswers(t *testing.T) {
 	ask := func(m initproto.Message) (initproto.Message, []int) {
 		t.Helper()
 		m.ID = 9
-		in.answer(ours, m, nil)
-		reply, got, err := daemon.Read()
+		reply, got, err := ask(t, in, ours, daemon, m, 0)
 		if err != nil || reply.ID != 9 || reply.Error != nil {
 			t.Errorf("%s: %+v, %v", m.Op, reply, err)
 		}
@@ -220,7 +230,9 @@ func TestAnswers(t *testing.T) {
 	}
 	ask(initproto.Message{Op: initproto.OpTerminate, Terminate: &initproto.Terminate{}}) // nobody is there to be ended
 	ask(initproto.Message{Op: initproto.OpKill, Exec: "nobody"})
-	in.answer(ours, initproto.Message{Op: initproto.OpAck, Exec: "a-ended"}, nil) // no id, no answer
+	if err := daemon.Write(initproto.Message{Op: initproto.OpAck, Exec: "a-ended"}); err != nil || !in.receive(ours) { // has no answer
+		t.Errorf("acknowledge: %v", err)
+	}
 	if m, _ := ask(initproto.Message{Op: initproto.OpHello}); len(m.Hello.Execs) != 1 {
 		t.Errorf("after the acknowledgement: %+v", m.Hello)
 	}
