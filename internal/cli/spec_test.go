@@ -57,7 +57,8 @@ func TestCreateFlags(t *testing.T) {
 
 func TestCreateOfNoDirectory(t *testing.T) {
 	w := newWorld(t)
-	w.want(t, 1, "", "coop: workspace nowhere: no such file or directory\n", "create", "--workspace", "nowhere")
+	w.want(t, 2, "", "coop: workspace nowhere: no such file or directory\n"+
+		"hint: name a directory that exists, or use --mode none for a sandbox without a project\n", "create", "--workspace", "nowhere")
 }
 
 func TestCreateInARemovedDirectory(t *testing.T) {

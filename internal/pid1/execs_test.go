@@ -26,6 +26,8 @@ func table(t *testing.T) *Init {
 		in.execs[id] = &execution{id: id, pid: 1 << 29, note: "note of " + id, stdin: null(t), output: []int{null(t), null(t)}, status: status}
 	}
 	t.Cleanup(func() {
+		in.mu.Lock()
+		defer in.mu.Unlock()
 		for _, e := range in.execs {
 			e.release()
 		}

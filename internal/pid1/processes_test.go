@@ -44,6 +44,10 @@ func TestDescribeAHostileName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +55,14 @@ func TestDescribeAHostileName(t *testing.T) {
 		in.Close()
 		_ = cmd.Wait() // cat complains of the file that is not there
 	}()
+	// Start returns before the kernel has put the arguments in place; an echo
+	// shows that the program runs.
+	if _, err := in.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
 	p, ok := describe(cmd.Process.Pid, bootTimeMs())
 	if !ok || p.PPID != os.Getpid() || p.PID != cmd.Process.Pid {
 		t.Errorf("%+v, %v", p, ok)

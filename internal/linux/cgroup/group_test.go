@@ -96,7 +96,11 @@ func TestKillReachesDoubleFork(t *testing.T) {
 			t.Fatal(err)
 		}
 		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		if n, err := unix.Poll(poll, 5000); n != 1 {
+		n, err := unix.Poll(poll, 5000)
+		for err == unix.EINTR {
+			n, err = unix.Poll(poll, 5000)
+		}
+		if n != 1 {
 			t.Errorf("grandchild %d lives: %v", pid, err)
 		}
 	})
