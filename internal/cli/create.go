@@ -36,6 +36,7 @@ func (o *createOptions) run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer c.Close()
+	a.warnUnreadFile()
 	sb, err := c.Create(ctx, req, client.WithIdempotencyKey(rand.Text()))
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"text/tabwriter"
 
 	"golang.org/x/term"
@@ -54,6 +55,22 @@ func (a *app) detail(format string, args ...any) {
 func (a *app) warnUnreadConfig() {
 	if a.flags.config != "" {
 		a.note("warning: --config is not read yet")
+	}
+}
+
+// warnUnreadFile says that a project's coop.toml has no effect yet: a file that
+// looks obeyed and is not would be worse than none.
+func (a *app) warnUnreadFile() {
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		file := filepath.Join(dir, "coop.toml")
+		if _, err := os.Stat(file); err == nil {
+			a.note("warning: %s is not read yet; give flags instead", escape(file))
+			return
+		}
+		if dir == filepath.Dir(dir) {
+			return
+		}
 	}
 }
 

@@ -75,6 +75,7 @@ func (o *runOptions) run(ctx context.Context, a *app, command []string) error {
 		return err
 	}
 	defer c.Close()
+	a.warnUnreadFile()
 
 	sb, err := c.Create(ctx, req, client.WithIdempotencyKey(rand.Text()))
 	if err != nil {

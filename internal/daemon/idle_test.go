@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,18 +28,18 @@ func TestIdle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // time is not real in here
-				ended := 0
-				i := &idle{expire: func() { ended++ }}
+				var ended atomic.Int32
+				i := &idle{expire: func() { ended.Add(1) }}
 				c.happens(i)
 				time.Sleep(almost)
 				synctest.Wait()
-				if ended != 0 {
+				if ended.Load() != 0 {
 					t.Error("it ended too early")
 				}
 				time.Sleep(time.Second)
 				synctest.Wait()
-				if (ended == 1) != c.ends {
-					t.Errorf("ended %d times", ended)
+				if (ended.Load() == 1) != c.ends {
+					t.Errorf("ended %d times", ended.Load())
 				}
 			})
 		})
@@ -49,8 +50,8 @@ func TestIdle(t *testing.T) {
 func TestIdleCountsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		var ended time.Duration
-		i := &idle{expire: func() { ended = time.Since(begun) }}
+		var ended atomic.Int64
+		i := &idle{expire: func() { ended.Store(int64(time.Since(begun))) }}
 		i.start()
 		for range 3 {
 			time.Sleep(idleExit / 2)
@@ -59,8 +60,8 @@ func TestIdleCountsAnew(t *testing.T) {
 		}
 		time.Sleep(2 * idleExit)
 		synctest.Wait()
-		if want := 3*(idleExit/2) + idleExit; ended != want {
-			t.Errorf("ended after %v, want %v", ended, want)
+		if want := 3*(idleExit/2) + idleExit; time.Duration(ended.Load()) != want {
+			t.Errorf("ended after %v, want %v", time.Duration(ended.Load()), want)
 		}
 	})
 }
