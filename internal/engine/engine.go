@@ -27,7 +27,8 @@ type Config struct {
 	UIDs    idmap.Map // of this process
 	GIDs    idmap.Map
 	Groups  bool // setgroups is allowed here
-	// Changed is called whenever the number of running sandboxes has changed.
+	// Changed is called whenever the number of running sandboxes has changed. It
+	// must not call the engine.
 	Changed func(running int)
 }
 
@@ -107,15 +108,14 @@ func (e *Engine) find(ctx context.Context, ref string) (*live, error) {
 
 func (e *Engine) setLive(id sandbox.ID, l *live) {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	if l == nil {
 		delete(e.live, id)
 	} else {
 		e.live[id] = l
 	}
-	n := len(e.live)
-	e.mu.Unlock()
 	if e.Changed != nil {
-		e.Changed(n)
+		e.Changed(len(e.live)) // under the lock, so that counts arrive in order
 	}
 }
 
