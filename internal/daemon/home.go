@@ -20,8 +20,8 @@ func makeHome(home string) error {
 		return explainHome(home, err)
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		if err := os.Chmod(home, 0o700); err != nil {
-			return explainHome(home, err)
+		if err := closeHome(home); err != nil {
+			return err
 		}
 	}
 	probe, err := os.CreateTemp(home, ".writable-")
@@ -30,6 +30,24 @@ func makeHome(home string) error {
 	}
 	_ = probe.Close()
 	return explainHome(home, os.Remove(probe.Name()))
+}
+
+// closeHome makes a directory private that is ours or empty. Another one, /tmp for
+// instance, is not ours to close.
+func closeHome(home string) error {
+	names, err := os.ReadDir(home)
+	if err != nil {
+		return explainHome(home, err)
+	}
+	ours := len(names) == 0
+	for _, n := range names {
+		ours = ours || n.Name() == "daemon.lock" || n.Name() == "coop.db"
+	}
+	if !ours {
+		return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME %s is open to others and holds files that are not Coop's", home).
+			WithHint("set COOP_HOME to a directory of its own")
+	}
+	return explainHome(home, os.Chmod(home, 0o700))
 }
 
 func explainHome(home string, err error) error {

@@ -49,10 +49,13 @@ func (e *Engine) Recover(ctx context.Context) (Found, error) {
 		}
 	}
 	e.recoverAll(ctx, known, &found)
+	if ctx.Err() != nil { // asked to leave: nothing more is judged
+		return found, context.Cause(ctx)
+	}
 	if err := e.strays(ctx, known, &found); err != nil {
 		return found, err
 	}
-	return found, e.strayGroups(&found)
+	return found, e.strayGroups(known, &found)
 }
 
 // recoverAll looks after every record, a few at a time.
@@ -99,7 +102,10 @@ func (e *Engine) recoverOne(ctx context.Context, r *sandbox.Record) func(*Found)
 		e.resume(ctx, r, in)
 		return func(f *Found) *int { return &f.Running }
 	}
-	if !errors.Is(err, launch.ErrNotRunning) && !errors.Is(err, fs.ErrNotExist) {
+	if ctx.Err() != nil { // it was not given the time to answer
+		return func(f *Found) *int { return &f.Unreachable }
+	}
+	if !errors.Is(err, launch.ErrNotRunning) {
 		// It lives but cannot be reached. What runs in it may matter to somebody:
 		// it is left alone until it is started anew or removed.
 		e.Log.Error("reach PID 1", "sandbox", r.ID, "err", err)
@@ -220,9 +226,13 @@ func (e *Engine) unknown(ctx context.Context, id sandbox.ID) bool {
 	return r.Status == sandbox.Deleted
 }
 
-// strayGroups removes control groups of sandboxes that are not running.
-func (e *Engine) strayGroups(found *Found) error {
-	states, err := e.Cgroups.Orphans(func(id string) bool { return e.running(sandbox.ID(id)) != nil })
+// strayGroups removes control groups of sandboxes that neither run nor are left
+// alone because they could not be reached.
+func (e *Engine) strayGroups(known map[sandbox.ID]*sandbox.Record, found *Found) error {
+	states, err := e.Cgroups.Orphans(func(id string) bool {
+		r := known[sandbox.ID(id)]
+		return e.running(sandbox.ID(id)) != nil || (r != nil && r.Status == sandbox.Failed)
+	})
 	for _, s := range states {
 		g, err := cgroup.Reopen(s)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/coop-dev/coop/internal/initproto"
 	"github.com/coop-dev/coop/internal/linux/fdpass"
@@ -37,7 +38,7 @@ func (in *Init) Spawn(ctx context.Context, s initproto.Spawn) (*Exec, error) {
 	in.mu.Lock()
 	in.execs[e.ID] = e
 	in.mu.Unlock()
-	m, _, err := in.call(ctx, initproto.Message{Op: initproto.OpSpawn, Spawn: &s}, p.fds()...)
+	m, err := in.ask(ctx, initproto.Message{Op: initproto.OpSpawn, Spawn: &s}, p.fds()...)
 	if err != nil {
 		in.abandon(ctx, e)
 		return nil, err
@@ -47,16 +48,26 @@ func (in *Init) Spawn(ctx context.Context, s initproto.Spawn) (*Exec, error) {
 }
 
 // abandon forgets a program that did not start. If only our patience ended, it
-// may have started after all: then it is killed.
+// may have started after all: then it is killed and acknowledged.
 func (in *Init) abandon(ctx context.Context, e *Exec) {
-	in.mu.Lock()
-	delete(in.execs, e.ID)
-	in.mu.Unlock()
-	e.closePipes()
-	if ctx.Err() != nil {
-		_ = in.conn.Write(initproto.Message{Op: initproto.OpKill, Exec: e.ID}) // a lost PID 1 has nothing to kill
+	if ctx.Err() == nil {
+		in.mu.Lock()
+		delete(in.execs, e.ID)
+		in.mu.Unlock()
+		e.closePipes()
+		return
 	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), abandonTime)
+		defer cancel()
+		_ = in.conn.Write(initproto.Message{Op: initproto.OpKill, Exec: e.ID}) // one that did not start has nothing to kill
+		_, _ = e.Wait(ctx)                                                     // nor an end
+		e.Release()
+	}()
 }
+
+// abandonTime is how long an abandoned program may take to die.
+const abandonTime = 5 * time.Second
 
 // adopt takes over a program an earlier daemon started.
 func (in *Init) adopt(ctx context.Context, x initproto.Exec) error {
@@ -106,7 +117,11 @@ func (in *Init) exited(m initproto.Message) {
 	}
 }
 
+// finish notes the end. The numbers come from inside; a status has eight bits.
 func (e *Exec) finish(s initproto.Status) {
+	if s.Code < 0 || s.Code > 255 || s.Signal < 0 || s.Signal > 64 {
+		s = initproto.Status{Code: 255}
+	}
 	e.once.Do(func() {
 		e.end = s
 		close(e.done)
@@ -135,7 +150,7 @@ func (e *Exec) Wait(ctx context.Context) (initproto.Status, error) {
 
 // Signal reaches the program's process group.
 func (e *Exec) Signal(ctx context.Context, signal int) error {
-	_, _, err := e.in.call(ctx, initproto.Message{Op: initproto.OpSignal, Exec: e.ID, Signal: signal})
+	_, err := e.in.ask(ctx, initproto.Message{Op: initproto.OpSignal, Exec: e.ID, Signal: signal})
 	return err
 }
 
@@ -145,14 +160,14 @@ func (e *Exec) CloseStdin(ctx context.Context) error {
 		return nil
 	}
 	_ = e.Stdin.Close() // closing twice is the same
-	_, _, err := e.in.call(ctx, initproto.Message{Op: initproto.OpCloseStdin, Exec: e.ID})
+	_, err := e.in.ask(ctx, initproto.Message{Op: initproto.OpCloseStdin, Exec: e.ID})
 	return err
 }
 
 // Kill ends the program and everything it started, daemonised or not, and
 // returns when none is left.
 func (e *Exec) Kill(ctx context.Context) error {
-	_, _, err := e.in.call(ctx, initproto.Message{Op: initproto.OpKill, Exec: e.ID})
+	_, err := e.in.ask(ctx, initproto.Message{Op: initproto.OpKill, Exec: e.ID})
 	return err
 }
 

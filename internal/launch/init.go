@@ -3,6 +3,8 @@ package launch
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -50,6 +52,9 @@ const helloTime = 5 * time.Second
 // daemon left running.
 func Connect(ctx context.Context, dir string) (*Init, error) {
 	state, err := ReadState(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: it was never started", ErrNotRunning)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +89,21 @@ func dial(path string) (*net.UnixConn, error) {
 	return net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: name})
 }
 
+// maxExecs bounds what a PID 1 found again may hand over: each costs descriptors.
+const maxExecs = 1024
+
 // hello learns what runs and takes over its pipes.
 func (in *Init) hello(ctx context.Context) error {
-	m, _, err := in.call(ctx, initproto.Message{Op: initproto.OpHello, Hello: &initproto.Hello{Version: initproto.Version}})
+	m, err := in.ask(ctx, initproto.Message{Op: initproto.OpHello, Hello: &initproto.Hello{Version: initproto.Version}})
 	if err != nil {
 		return err
 	}
 	if m.Hello == nil || m.Hello.Version != initproto.Version {
 		return sandbox.Errorf(sandbox.Unavailable, "PID 1 speaks another version of the protocol").
 			WithHint("remove the sandbox, or use the coop that made it")
+	}
+	if len(m.Hello.Execs) > maxExecs {
+		return fmt.Errorf("%w: %d execs", initproto.ErrProtocol, len(m.Hello.Execs))
 	}
 	for _, e := range m.Hello.Execs {
 		if err := in.adopt(ctx, e); err != nil {
@@ -174,23 +185,49 @@ func (in *Init) call(ctx context.Context, m initproto.Message, fds ...int) (init
 	}
 	select {
 	case a := <-ch:
-		if a.msg.Error != nil {
-			fdpass.CloseAll(a.fds)
-			return a.msg, nil, a.msg.Error
-		}
-		return a.msg, a.fds, nil
+		return a.result()
 	case <-in.lost:
+		in.giveUp(m.ID, ch)
 		return initproto.Message{}, nil, gone(ErrLost)
 	case <-ctx.Done():
-		in.forget(m.ID)
+		in.giveUp(m.ID, ch)
 		return initproto.Message{}, nil, context.Cause(ctx)
 	}
 }
 
-func (in *Init) forget(id uint64) {
+// result tells an answer from an error; descriptors of an error are nobody's.
+func (a answer) result() (initproto.Message, []int, error) {
+	if a.msg.Error != nil {
+		fdpass.CloseAll(a.fds)
+		return a.msg, nil, a.msg.Error
+	}
+	return a.msg, a.fds, nil
+}
+
+// ask is call for requests whose answers carry no descriptors. A PID 1 that
+// sends some all the same must not fill our table with them.
+func (in *Init) ask(ctx context.Context, m initproto.Message, fds ...int) (initproto.Message, error) {
+	answer, got, err := in.call(ctx, m, fds...)
+	fdpass.CloseAll(got)
+	return answer, err
+}
+
+// forget takes a request out of the table. It reports whether nobody had
+// answered it yet.
+func (in *Init) forget(id uint64) bool {
 	in.mu.Lock()
+	defer in.mu.Unlock()
+	_, pending := in.pending[id]
 	delete(in.pending, id)
-	in.mu.Unlock()
+	return pending
+}
+
+// giveUp stops waiting. An answer that is already on its way may hold
+// descriptors.
+func (in *Init) giveUp(id uint64, ch chan answer) {
+	if !in.forget(id) {
+		fdpass.CloseAll((<-ch).fds)
+	}
 }
 
 func gone(err error) error {
@@ -213,25 +250,25 @@ func (in *Init) Open(ctx context.Context, path string, flags int, mode uint32) (
 // Attach puts a detached mount into the running sandbox.
 func (in *Init) Attach(ctx context.Context, mnt *os.File, target string, readOnly bool) error {
 	m := initproto.Message{Op: initproto.OpAttach, Attach: &initproto.Mount{Target: target, ReadOnly: readOnly}}
-	_, _, err := in.call(ctx, m, int(mnt.Fd()))
+	_, err := in.ask(ctx, m, int(mnt.Fd()))
 	return err
 }
 
 // Processes lists what runs inside.
 func (in *Init) Processes(ctx context.Context) ([]initproto.Process, error) {
-	m, _, err := in.call(ctx, initproto.Message{Op: initproto.OpProcesses})
+	m, err := in.ask(ctx, initproto.Message{Op: initproto.OpProcesses})
 	return m.Processes, err
 }
 
 // Signal reaches one process by the number it has inside.
 func (in *Init) Signal(ctx context.Context, pid, signal int) error {
-	_, _, err := in.call(ctx, initproto.Message{Op: initproto.OpSignal, PID: pid, Signal: signal})
+	_, err := in.ask(ctx, initproto.Message{Op: initproto.OpSignal, PID: pid, Signal: signal})
 	return err
 }
 
 // Terminate ends every program: SIGTERM, and SIGKILL after the grace period.
 func (in *Init) Terminate(ctx context.Context, grace time.Duration) error {
 	m := initproto.Message{Op: initproto.OpTerminate, Terminate: &initproto.Terminate{GraceMs: grace.Milliseconds()}}
-	_, _, err := in.call(ctx, m)
+	_, err := in.ask(ctx, m)
 	return err
 }

@@ -126,11 +126,11 @@ const handshakeTime = 30 * time.Second
 
 // handshake is the first table of package initproto.
 func handshake(ctx context.Context, conn socket, proc *pidfd.Process, p Params) ([]initproto.Missing, error) {
-	stop := context.AfterFunc(ctx, func() { _ = conn.conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
 	if err := conn.conn.SetDeadline(time.Now().Add(handshakeTime)); err != nil {
 		return nil, err
 	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
 	mounts, setup, err := p.Mounts()
 	defer closeFiles(mounts)
 	if err != nil {
@@ -156,6 +156,9 @@ func handshake(ctx context.Context, conn socket, proc *pidfd.Process, p Params) 
 	}
 	if err := c.Write(initproto.Message{Op: initproto.OpCommit}); err != nil {
 		return nil, stepError(ctx, "commit", err)
+	}
+	if !stop() { // cancelled: the deadline may pass at any moment from now on
+		return nil, context.Cause(ctx)
 	}
 	return m.Ready.Degraded, conn.conn.SetDeadline(time.Time{})
 }

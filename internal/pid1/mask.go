@@ -25,8 +25,8 @@ func readonlyPaths() []string {
 }
 
 // mask hides and protects. One empty read-only directory and one /dev/null are
-// cloned onto all places, checked by descriptor: a place that turns out to be a
-// link is an error, not followed (CVE-2025-31133, CVE-2025-52881).
+// cloned onto all places, by descriptor: no link is followed, neither on the way
+// nor at the end (CVE-2025-31133, CVE-2025-52881).
 func (b *builder) mask() error {
 	return b.optional("mask", b.maskAll())
 }

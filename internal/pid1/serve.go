@@ -102,6 +102,7 @@ func (in *Init) setConn(c *initproto.Conn) {
 
 func (in *Init) drop(c *initproto.Conn) {
 	in.setConn(nil)
+	in.owed = nil        // its descriptor's number may soon be another's
 	_ = c.Socket.Close() // the other end is gone
 }
 
@@ -136,6 +137,7 @@ func (in *Init) receive(conn *initproto.Conn) bool {
 		return true
 	}
 	if m.Op == initproto.OpAck {
+		fdpass.CloseAll(fds)
 		in.acknowledge(m.Exec)
 		if in.tag == "" {
 			// A good moment to get ready for the next start; if it fails, that

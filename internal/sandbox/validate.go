@@ -16,6 +16,7 @@ const (
 	maxPathLength  = 4095
 	maxUserLength  = 64
 	maxLabelLength = 256
+	maxCPU         = 8192
 )
 
 // Fences lists the names that may stand in security.optional.
@@ -168,8 +169,8 @@ func validateLimits(s Spec) error {
 	if l.CPU < 0 || l.MemoryBytes < 0 || l.PIDs < 0 || l.DiskBytes < 0 || l.ExecTimeout < 0 {
 		return Errorf(Invalid, "limits cannot be negative")
 	}
-	if l.CPU > 0 && l.CPU < 0.01 {
-		return Errorf(Invalid, "cpu limit %g is below 0.01", l.CPU)
+	if l.CPU != 0 && !(l.CPU >= 0.01 && l.CPU <= maxCPU) { // also when it is no number
+		return Errorf(Invalid, "cpu limit %g is not between 0.01 and %d", l.CPU, maxCPU)
 	}
 	if l.MemoryBytes > 0 && l.MemoryBytes < 8<<20 {
 		return Errorf(Invalid, "memory limit of %d bytes is below 8 MiB", l.MemoryBytes).

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/coop-dev/coop/internal/linux/filestat"
 	"github.com/coop-dev/coop/internal/sandbox"
@@ -32,7 +33,12 @@ func Open(path, home string) (*Source, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	dir, err := os.Open(real)
+	// A directory or nothing: opening a fifo would wait for its other end.
+	dir, err := os.OpenFile(real, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, sandbox.Errorf(sandbox.Invalid, "workspace %s is not a directory", real).
+			WithHint("name the directory that holds it")
+	}
 	if err != nil {
 		return nil, explain(path, err)
 	}
@@ -48,10 +54,6 @@ func check(dir *os.File, real, home string) (*Source, error) {
 	st, err := filestat.Of(dir)
 	if err != nil {
 		return nil, explain(real, err)
-	}
-	if !st.Mode.IsDir() {
-		return nil, sandbox.Errorf(sandbox.Invalid, "workspace %s is not a directory", real).
-			WithHint("name the directory that holds it")
 	}
 	if _, err := dir.Readdirnames(1); err != nil && !errors.Is(err, io.EOF) {
 		return nil, explain(real, err)

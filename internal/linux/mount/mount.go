@@ -126,10 +126,10 @@ func Attach(mnt, dst int) error {
 func FDPath(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
 // Classic makes a filesystem with mount(2) for kernels whose new API lacks an
-// option. It is attached for a moment, on at, in the caller's own private mount
-// namespace, and comes back detached.
+// option. It is attached for a moment, on the directory at was opened by, in the
+// caller's own private mount namespace, and comes back detached.
 func Classic(fstype, data string, attrs int, at *os.File) (*os.File, error) {
-	where := FDPath(int(at.Fd()))
+	where := at.Name() // by path: a descriptor's link leads below what is mounted there
 	if err := unix.Mount(fstype, where, fstype, 0, data); err != nil {
 		return nil, &os.PathError{Op: "mount " + fstype, Path: data, Err: err}
 	}

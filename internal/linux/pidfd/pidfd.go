@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,6 +58,9 @@ func (p *Process) Kill() error {
 func (p *Process) Wait(ctx context.Context) error {
 	rc, err := p.file.SyscallConn()
 	if err != nil {
+		return err
+	}
+	if err := p.file.SetReadDeadline(time.Time{}); err != nil { // an earlier wait may have been cut short
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = p.file.SetReadDeadline(past) })

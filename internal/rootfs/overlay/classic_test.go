@@ -1,5 +1,3 @@
-//go:build defects
-
 package overlay
 
 import (
