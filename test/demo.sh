@@ -32,7 +32,7 @@ step "From then on a whole sandbox, command and clean-up is a moment" coop run -
 step "A sandbox over this project that stays" coop create --name demo
 step "An agent works in it" coop exec demo -- sh -c '
 	sed -i "s/sum(prices)/round(sum(prices), 2)/" shop.py
-	rm notes.txt; echo "rm -rf does no harm" >IDEAS; rm -rf /usr/share/doc; hostname; id -un'
+	rm notes.txt; echo "rm -rf does no harm" >IDEAS; rm -f /usr/bin/perl; hostname; id -un'
 step "What it changed, seen from inside: the original is at /repo" coop exec demo -- sh -c 'diff -ru /repo /workspace || true'
 step "Out here nothing has happened" cat shop.py notes.txt
 step "What it may do is little" coop exec demo -- sh -c 'grep -E "NoNewPrivs|Seccomp:|CapEff" /proc/self/status; ls /home /root; cat /etc/shadow || true'

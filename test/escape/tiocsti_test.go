@@ -3,6 +3,7 @@ package escape
 import (
 	"fmt"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,7 +13,15 @@ func tiocsti() attack {
 		Class: kernelClass, Name: "tiocsti", CVE: "CVE-2019-10063",
 		Attack: "type into the controlling terminal with TIOCSTI, plain and with junk in the high bits",
 		Proves: "a program cannot type for the person at the terminal",
+		// Only the leader of a session can have a controlling terminal.
 		Run: func() error {
+			v, err := again(&syscall.SysProcAttr{Setsid: true}, "/proc/self/exe")
+			if err != nil {
+				return err
+			}
+			return (&attempts{v}).result()
+		},
+		Child: func() error {
 			tty, err := controllingTerminal()
 			if err != nil {
 				return err
@@ -31,8 +40,7 @@ func tiocsti() attack {
 	}
 }
 
-// controllingTerminal makes a new pseudo terminal ours. A program leads its own
-// session from the start.
+// controllingTerminal makes a new pseudo terminal that of our session.
 func controllingTerminal() (*os.File, error) {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
