@@ -19,6 +19,10 @@ func makeHome(home string) error {
 	if err != nil {
 		return explainHome(home, err)
 	}
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != os.Geteuid() {
+		return sandbox.Errorf(sandbox.Unavailable, "COOP_HOME %s belongs to uid %d, not to you", home, sys.Uid).
+			WithHint("set COOP_HOME to a directory you own")
+	}
 	if st.Mode().Perm()&0o077 != 0 {
 		if err := closeHome(home); err != nil {
 			return err

@@ -216,7 +216,11 @@ func (x *Exec) Wait(ctx context.Context) (Outcome, error) {
 	}
 	select {
 	case <-x.expired:
-		<-x.killed // the main process ends first, the rest of its tree after it
+		select { // the main process ends first, the rest of its tree after it
+		case <-x.killed:
+		case <-ctx.Done():
+			return Outcome{}, context.Cause(ctx)
+		}
 		out.TimedOut, out.Code = true, 124
 	default:
 	}

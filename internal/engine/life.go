@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coop-dev/coop/internal/linux/cgroup"
+	"github.com/coop-dev/coop/internal/linux/rmtree"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
@@ -96,7 +97,7 @@ func (e *Engine) deleteDir(id sandbox.ID) error {
 	if err := os.Rename(e.dir(id), e.doomed(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.RemoveAll(e.doomed(id))
+	return rmtree.Remove(e.doomed(id))
 }
 
 // resolve finds a sandbox and locks it; the record is read under the lock.

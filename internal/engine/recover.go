@@ -13,6 +13,7 @@ import (
 
 	"github.com/coop-dev/coop/internal/launch"
 	"github.com/coop-dev/coop/internal/linux/cgroup"
+	"github.com/coop-dev/coop/internal/linux/rmtree"
 	"github.com/coop-dev/coop/internal/sandbox"
 	"github.com/coop-dev/coop/internal/store"
 )
@@ -55,7 +56,7 @@ func (e *Engine) Recover(ctx context.Context) (Found, error) {
 	if err := e.strays(ctx, known, &found); err != nil {
 		return found, err
 	}
-	return found, e.strayGroups(known, &found)
+	return found, e.strayGroups(ctx, known, &found)
 }
 
 // recoverAll looks after every record, a few at a time.
@@ -198,22 +199,25 @@ func (e *Engine) strays(ctx context.Context, known map[sandbox.ID]*sandbox.Recor
 	keep := map[string]bool{}
 	for _, d := range entries {
 		dir := filepath.Join(all, d.Name())
-		if known[sandbox.ID(d.Name())] != nil {
+		deleted := strings.HasPrefix(d.Name(), ".deleted-")
+		if id := sandbox.ID(d.Name()); known[id] != nil || (!deleted && !e.unknown(ctx, id)) {
 			if s, err := launch.ReadState(dir); err == nil {
 				keep[s.Host] = true
 			}
 			continue
 		}
-		if !strings.HasPrefix(d.Name(), ".deleted-") {
-			if !e.unknown(ctx, sandbox.ID(d.Name())) {
-				continue
-			}
+		if !deleted {
 			found.Strays++
 			e.destroy(dir)
 		}
-		err = errors.Join(err, os.RemoveAll(dir))
+		if err := rmtree.Remove(dir); err != nil { // no reason to serve nobody
+			e.Log.Error("remove stray directory", "path", dir, "err", err)
+		}
 	}
-	return errors.Join(err, e.host.Sweep(func(key string) bool { return keep[key] }))
+	if err := e.host.Sweep(func(key string) bool { return keep[key] }); err != nil {
+		e.Log.Error("sweep host images", "err", err)
+	}
+	return nil
 }
 
 // unknown reports whether the store surely has no living record of an id. A row
@@ -228,10 +232,11 @@ func (e *Engine) unknown(ctx context.Context, id sandbox.ID) bool {
 
 // strayGroups removes control groups of sandboxes that neither run nor are left
 // alone because they could not be reached.
-func (e *Engine) strayGroups(known map[sandbox.ID]*sandbox.Record, found *Found) error {
+func (e *Engine) strayGroups(ctx context.Context, known map[sandbox.ID]*sandbox.Record, found *Found) error {
 	states, err := e.Cgroups.Orphans(func(id string) bool {
 		r := known[sandbox.ID(id)]
-		return e.running(sandbox.ID(id)) != nil || (r != nil && r.Status == sandbox.Failed)
+		return e.running(sandbox.ID(id)) != nil || (r != nil && r.Status == sandbox.Failed) ||
+			(r == nil && !e.unknown(ctx, sandbox.ID(id)))
 	})
 	for _, s := range states {
 		g, err := cgroup.Reopen(s)

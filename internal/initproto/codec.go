@@ -32,7 +32,24 @@ type Conn struct {
 	Socket Socket
 	Max    int
 
-	wmu sync.Mutex
+	wmu    sync.Mutex
+	closed bool
+}
+
+// Close ends the connection for everybody who still holds it: a later Write
+// fails instead of reaching whoever has the descriptor's number by then.
+// shutdown, if any, frees a writer that is blocked.
+func (c *Conn) Close(shutdown func()) error {
+	if shutdown != nil {
+		shutdown()
+	}
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	if c.closed {
+		return nil
+	}
+	c.closed = true
+	return c.Socket.Close()
 }
 
 // ErrProtocol is wrapped by every error that means the other end misbehaves.
@@ -49,6 +66,9 @@ func (c *Conn) Write(m Message, fds ...int) error {
 	binary.BigEndian.PutUint32(buf, uint32(len(body)))
 	c.wmu.Lock()
 	defer c.wmu.Unlock()
+	if c.closed {
+		return io.ErrClosedPipe
+	}
 	return c.Socket.Send(append(buf, body...), fds)
 }
 

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/coop-dev/coop/internal/linux/cgroup"
 	"github.com/coop-dev/coop/internal/linux/pidfd"
@@ -59,12 +61,19 @@ func (s State) Find() (*pidfd.Process, error) {
 		return nil, fmt.Errorf("%w: the machine was restarted", ErrNotRunning)
 	}
 	p, err := pidfd.Open(s.PID)
-	if err != nil {
+	if errors.Is(err, syscall.ESRCH) {
 		return nil, fmt.Errorf("%w: %w", ErrNotRunning, err)
+	}
+	if err != nil { // want of descriptors, for instance, says nothing about it
+		return nil, err
 	}
 	// The pidfd is held: the number cannot be given away between this look and
 	// its use.
 	start, err := pidfd.StartTime(s.PID)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH) {
+		p.Close()
+		return nil, err
+	}
 	if err != nil || start != s.StartTime || !p.Alive() {
 		p.Close()
 		return nil, fmt.Errorf("%w: pid %d is another process now", ErrNotRunning, s.PID)

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/coop-dev/coop/internal/initproto"
+	"github.com/coop-dev/coop/internal/linux/fdpass"
 )
 
 // hello tells a new daemon what its predecessor left.
@@ -22,7 +23,8 @@ func (in *Init) hello() *initproto.Hello {
 }
 
 // adopt gives the pipe ends of one of them: stdin if it is still open, then
-// stdout and stderr.
+// stdout and stderr. They are duplicates: the originals may be closed, and their
+// numbers given away, before these are sent.
 func (in *Init) adopt(id string) ([]int, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -30,10 +32,20 @@ func (in *Init) adopt(id string) ([]int, error) {
 	if e == nil {
 		return nil, fail("adopt", id, unix.ESRCH)
 	}
+	ends := e.output
 	if e.stdin >= 0 {
-		return append([]int{e.stdin}, e.output...), nil
+		ends = append([]int{e.stdin}, e.output...)
 	}
-	return e.output, nil
+	var dups []int
+	for _, fd := range ends {
+		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			fdpass.CloseAll(dups)
+			return nil, fail("adopt", id, err)
+		}
+		dups = append(dups, dup)
+	}
+	return dups, nil
 }
 
 // acknowledge forgets a program whose end the daemon has noted.

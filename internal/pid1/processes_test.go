@@ -136,7 +136,7 @@ func TestTaggedFindsOurs(t *testing.T) {
 		t.Skipf("needs cgroup namespaces: %v", err)
 	}
 	before := fds(t)
-	if found := tagged(tag + "x"); len(found) != 0 {
+	if found, _ := tagged(tag + "x"); len(found) != 0 {
 		t.Errorf("%d processes of nobody", len(found))
 	}
 	if after := fds(t); after != before {

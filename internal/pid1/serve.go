@@ -102,8 +102,9 @@ func (in *Init) setConn(c *initproto.Conn) {
 
 func (in *Init) drop(c *initproto.Conn) {
 	in.setConn(nil)
-	in.owed = nil        // its descriptor's number may soon be another's
-	_ = c.Socket.Close() // the other end is gone
+	in.owed = nil // its descriptor's number may soon be another's
+	fd := c.Socket.(fdpass.Socket).FD
+	_ = c.Close(func() { _ = unix.Shutdown(fd, unix.SHUT_RDWR) }) // the other end is gone
 }
 
 // accept takes a new daemon. Whoever is visible in our pid namespace is a
@@ -181,6 +182,7 @@ func (in *Init) answer(conn *initproto.Conn, m initproto.Message, fds []int) {
 		reply.Hello = in.hello()
 	case m.Op == initproto.OpAdopt:
 		send, err = in.adopt(m.Exec)
+		defer fdpass.CloseAll(send)
 	case m.Op == initproto.OpSignal:
 		err = in.signal(m)
 	case m.Op == initproto.OpCloseStdin:

@@ -51,6 +51,7 @@ func raiseFences(s initproto.Setup) error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil { // a working directory of its own
 		return fail("unshare fs", "", err)
 	}
+	unix.Umask(0o022) // this thread's own from here on; programs inherit it
 	gone := func(name string) bool { return fence.Gone(s.Without, name) }
 	if !gone(fence.Bounding) {
 		if err := caps.Apply(caps.Set(s.Bounding)); err != nil {

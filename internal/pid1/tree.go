@@ -1,18 +1,24 @@
 package pid1
 
 import (
+	"errors"
 	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
+// maxLooks bounds how often a kill looks again for processes that vanish while
+// it looks: a chain of programs that fork and end at once can hide from any one
+// look, but hardly from a thousand.
+const maxLooks = 1000
+
 // killTree kills every process that carries a tag, until a look around finds
 // none. A process cannot take the tag off: that needs CAP_SYS_ADMIN.
 func killTree(tag string) {
-	for {
-		doomed := tagged(tag)
-		if len(doomed) == 0 {
+	for look := 0; ; look++ {
+		doomed, vanished := tagged(tag)
+		if len(doomed) == 0 && (vanished == 0 || look >= maxLooks) {
 			return
 		}
 		for _, fd := range doomed {
@@ -25,22 +31,34 @@ func killTree(tag string) {
 	}
 }
 
-// tagged gives pidfds of the processes with a tag. The pidfd is taken first and
-// the tag read after, so that a reused pid cannot be mistaken.
-func tagged(tag string) []int {
-	var found []int
+// tagged gives pidfds of the processes with a tag, and how many processes were
+// gone before they could be looked at. The pidfd is taken first and the tag read
+// after, so that a reused pid cannot be mistaken.
+func tagged(tag string) (found []int, vanished int) {
 	for _, pid := range processIDs() {
 		fd, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
+			vanished++
 			continue
 		}
-		if t, err := readLink("/proc/" + strconv.Itoa(pid) + "/ns/cgroup"); err != nil || t != tag {
-			unix.Close(fd)
+		t, err := readLink("/proc/" + strconv.Itoa(pid) + "/ns/cgroup")
+		if err == nil && t == tag {
+			found = append(found, fd)
 			continue
 		}
-		found = append(found, fd)
+		if (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH)) && !zombie(pid) {
+			vanished++
+		}
+		unix.Close(fd)
 	}
-	return found
+	return found, vanished
+}
+
+// zombie reports whether a process has ended and only waits to be collected; it
+// has no namespaces any more.
+func zombie(pid int) bool {
+	p, ok := describe(pid, 0)
+	return ok && p.State == "Z"
 }
 
 // awaitEnd blocks until the process of a pidfd has ended.

@@ -47,9 +47,8 @@ func from(info fs.FileInfo) Stat {
 // Same reports whether two looks were at the same file.
 func (s Stat) Same(o Stat) bool { return s.Dev == o.Dev && s.Ino == o.Ino }
 
-// HasXattr reports whether a file itself, not what a link leads to, has an
-// extended attribute.
-func HasXattr(path, name string) bool {
-	n, err := unix.Lgetxattr(path, name, nil)
+// HasXattr reports whether an open file has an extended attribute.
+func HasXattr(f *os.File, name string) bool {
+	n, err := unix.Fgetxattr(int(f.Fd()), name, nil)
 	return err == nil && n > 0
 }

@@ -76,28 +76,20 @@ func TestSame(t *testing.T) {
 
 func TestHasXattr(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	write(t, file, "")
-	if HasXattr(file, "user.coop") || HasXattr(file+"none", "user.coop") {
+	name := filepath.Join(dir, "file")
+	write(t, name, "")
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if HasXattr(f, "user.coop") {
 		t.Error("an attribute from nowhere")
 	}
-	if err := unix.Setxattr(file, "user.coop", []byte("y"), 0); err != nil {
+	if err := unix.Setxattr(name, "user.coop", []byte("y"), 0); err != nil {
 		t.Skipf("needs a filesystem with user attributes at %s: %v", dir, err)
 	}
-	if !HasXattr(file, "user.coop") {
+	if !HasXattr(f, "user.coop") {
 		t.Error("the attribute is not seen")
-	}
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink(file, link); err != nil {
-		t.Fatal(err)
-	}
-	if HasXattr(link, "user.coop") {
-		t.Error("a link was followed")
-	}
-	if err := unix.Setxattr(file, "user.coop", nil, 0); err != nil {
-		t.Fatal(err)
-	}
-	if HasXattr(file, "user.coop") {
-		t.Error("an empty attribute counts")
 	}
 }

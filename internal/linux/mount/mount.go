@@ -9,6 +9,7 @@ package mount
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -153,4 +154,22 @@ func Whiteout(path string) error {
 		return &os.PathError{Op: "whiteout", Path: path, Err: err}
 	}
 	return nil
+}
+
+// Below finds a mount point below a directory, empty when there is none or the
+// directory has no path.
+func Below(dir string) string {
+	if !strings.HasPrefix(dir, "/") {
+		return ""
+	}
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		if f := strings.Fields(line); len(f) > 4 && strings.HasPrefix(f[4], strings.TrimSuffix(dir, "/")+"/") {
+			return f[4]
+		}
+	}
+	return ""
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // layoutVersion is part of every key: raise it when what is prepared changes.
-const layoutVersion = 1
+const layoutVersion = 2
 
 // key names the state of the host. /etc is small and looked at entry by entry.
 // Of the big trees only the upper directories and the package databases are:

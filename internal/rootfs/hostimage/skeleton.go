@@ -165,5 +165,8 @@ func copyResolv(dst string) error {
 	if err != nil {
 		return nil
 	}
-	return os.WriteFile(dst, b, 0o644)
+	if err := os.WriteFile(dst, b, 0o644); err != nil {
+		return err
+	}
+	return os.Chmod(dst, 0o644) // the daemon's umask is narrow
 }

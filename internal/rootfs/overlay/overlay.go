@@ -38,7 +38,7 @@ func Mount(l Layers, o Options) (*os.File, error) {
 		m, err = mountClassic(l, o, attrs)
 	}
 	if err != nil {
-		return nil, explain(err)
+		return nil, explain(l, err)
 	}
 	return m, nil
 }
@@ -84,7 +84,13 @@ func mountClassic(l Layers, o Options, attrs int) (*os.File, error) {
 func path(f *os.File) string { return mount.FDPath(int(f.Fd())) }
 
 // explain gives the refusals people meet a sentence and a way out.
-func explain(err error) error {
+func explain(l Layers, err error) error {
+	for _, f := range l.Lowers {
+		if m := mount.Below(f.Name()); m != "" && errors.Is(err, syscall.EINVAL) {
+			return sandbox.Errorf(sandbox.Unavailable, "%s is a mount of its own below %s: %w", m, f.Name(), err).
+				WithHint("an ordinary user's overlay cannot lie over it: choose another workspace or --mode bind; for /usr and /opt run coop as root")
+		}
+	}
 	switch {
 	case errors.Is(err, syscall.EINVAL):
 		return sandbox.Errorf(sandbox.Unavailable, "overlayfs refuses this filesystem: %w", err).

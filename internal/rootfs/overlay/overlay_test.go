@@ -283,13 +283,13 @@ func TestExplain(t *testing.T) {
 		syscall.ELOOP:  {sandbox.Invalid, "COOP_HOME"},
 		syscall.ENOSPC: {sandbox.Unavailable, "free some space"},
 	} {
-		err := explain(fmt.Errorf("fsconfig: %w", &os.PathError{Op: "x", Path: "y", Err: errno}))
+		err := explain(Layers{}, fmt.Errorf("fsconfig: %w", &os.PathError{Op: "x", Path: "y", Err: errno}))
 		var e *sandbox.Error
 		if !errors.As(err, &e) || e.Code != want.code || !strings.Contains(e.Hint, want.hint) || !errors.Is(err, errno) {
 			t.Errorf("%v: %v", errno, err)
 		}
 	}
-	if err := explain(syscall.EIO); err != syscall.EIO {
+	if err := explain(Layers{}, syscall.EIO); err != syscall.EIO {
 		t.Errorf("an error without an explanation became %v", err)
 	}
 }
