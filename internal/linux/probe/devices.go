@@ -17,10 +17,10 @@ func (h *host) tiocsti(context.Context) Check {
 	return c
 }
 
-// fuse is what the sqlite driver needs.
+// fuse is what a FUSE filesystem needs.
 func (h *host) fuse(context.Context) Check {
-	return device("fuse", "/dev/fuse", "the sqlite driver can be used",
-		"sudo modprobe fuse && sudo chmod 666 /dev/fuse, for the sqlite driver")
+	return device("fuse", "/dev/fuse", "FUSE filesystems can be mounted",
+		"sudo modprobe fuse && sudo chmod 666 /dev/fuse, for a FUSE filesystem")
 }
 
 // tun is not used by coop's own network but by programs such as VPNs in a sandbox.
