@@ -163,7 +163,6 @@ func ask(t *testing.T, in *Init, ours, daemon *initproto.Conn, m initproto.Messa
 	if !in.receive(ours) {
 		t.Fatal("it hung up")
 	}
-	in.settle()
 	return daemon.Read()
 }
 

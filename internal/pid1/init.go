@@ -17,7 +17,6 @@ type Init struct {
 	without []string     // fences the tests took away
 	tag     string       // of the next program; belongs to the fenced thread
 	null    int          // what programs without input read
-	owed    []owedAnswer // to starts; belongs to the fenced thread
 	watched []*execution // running programs; belongs to the fenced thread
 
 	mu    sync.Mutex
@@ -27,12 +26,6 @@ type Init struct {
 
 	children sync.Cond // signalled when a program was started or none is left
 	count    int       // what children waits for: 0 means no process but us
-}
-
-// owedAnswer is an answer that waits a moment.
-type owedAnswer struct {
-	conn   *initproto.Conn
-	answer initproto.Message
 }
 
 // execution is one program started by the daemon, held until it is acknowledged.

@@ -20,10 +20,9 @@ func (in *Init) serve(conn *initproto.Conn) {
 	go in.reap()
 	for {
 		fds := in.pollSet(conn)
-		if _, err := unix.Poll(fds, in.patience()); err != nil {
+		if _, err := unix.Poll(fds, -1); err != nil {
 			continue
 		}
-		in.settle()
 		if slices.ContainsFunc(fds[fixed:], func(p unix.PollFd) bool { return p.Revents != 0 }) {
 			in.noticeEnds(fds[fixed:])
 		}
@@ -35,28 +34,6 @@ func (in *Init) serve(conn *initproto.Conn) {
 			conn = in.accept(conn)
 		}
 	}
-}
-
-// answerDelay is how many milliseconds the answer to a start may wait for the
-// program's end. Most programs end at once; then the daemon is woken once, and
-// not in the middle of the program's short life.
-const answerDelay = 1
-
-// patience is how long serve may wait for something to happen.
-func (in *Init) patience() int {
-	if len(in.owed) > 0 {
-		return answerDelay
-	}
-	return -1
-}
-
-// settle sends the answers that are still owed.
-func (in *Init) settle() {
-	for _, o := range in.owed {
-		_ = o.conn.Write(o.answer) // a daemon that is gone needs no answer
-	}
-	clear(in.owed)
-	in.owed = in.owed[:0]
 }
 
 // fixed is how many descriptors come before those of programs in the poll set.
@@ -102,7 +79,6 @@ func (in *Init) setConn(c *initproto.Conn) {
 
 func (in *Init) drop(c *initproto.Conn) {
 	in.setConn(nil)
-	in.owed = nil // its descriptor's number may soon be another's
 	fd := c.Socket.(fdpass.Socket).FD
 	_ = c.Close(func() { _ = unix.Shutdown(fd, unix.SHUT_RDWR) }) // the other end is gone
 }
@@ -169,7 +145,7 @@ func (in *Init) spawn(conn *initproto.Conn, m initproto.Message, fds []int) {
 		fdpass.CloseAll(fds[:half])
 		reply.PID = pid
 	}
-	in.owed = append(in.owed, owedAnswer{conn, reply})
+	_ = conn.Write(reply) // a daemon that is gone needs no answer
 }
 
 // answer carries out every other request.
