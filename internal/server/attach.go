@@ -59,8 +59,6 @@ func (s *Server) attachExec(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.active.Add(1)
-	defer s.active.Done()
 	conn, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		abort(r.Context(), ex)

@@ -58,6 +58,8 @@ func visibleASCII(s string, max int) bool {
 // it is the client's business.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.active.Add(1)
+		defer s.active.Done() // last of all: when Serve returns, nothing is left to be told
 		if s.cfg.Activity != nil {
 			s.cfg.Activity(+1)
 			defer s.cfg.Activity(-1)

@@ -52,7 +52,7 @@ type Server struct {
 	closing  context.Context // done when Serve's context is; cause errClosing
 	close    context.CancelCauseFunc
 	attached attachments
-	active   sync.WaitGroup // hijacked connections, which http.Server does not count
+	active   sync.WaitGroup // requests under way; http.Server does not count hijacked ones
 }
 
 // New builds a server; it listens to nothing yet.
