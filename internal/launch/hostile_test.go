@@ -33,7 +33,7 @@ func TestDescriptorsNobodyAskedFor(t *testing.T) {
 		if err := c.call(in); err != nil {
 			t.Error(name, err)
 		}
-		if after := fds(t); after != before {
+		if after := fds(t); after > before {
 			t.Errorf("%s: %d descriptors before, %d after", name, before, after)
 		}
 	}
@@ -109,7 +109,7 @@ func TestAnswerAndCancelAtOnce(t *testing.T) {
 			f.Close()
 		}
 	}
-	if after := fds(t); after != before {
+	if after := fds(t); after > before {
 		t.Errorf("%d descriptors before, %d after", before, after)
 	}
 }

@@ -153,7 +153,7 @@ func TestHostileAnswers(t *testing.T) {
 	if _, err := in.Open(t.Context(), "/x", 0, 0); !errors.Is(err, syscall.ENOENT) {
 		t.Error(err)
 	}
-	if after := fds(t); after != before {
+	if after := fds(t); after > before {
 		t.Errorf("%d descriptors before, %d after", before, after)
 	}
 }
@@ -214,7 +214,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	if _, err := in.Processes(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if after := fds(t); after != before {
+	if after := fds(t); after > before {
 		t.Errorf("%d descriptors before, %d after", before, after)
 	}
 }
@@ -262,7 +262,7 @@ func TestSpawn(t *testing.T) {
 			t.Errorf("%v", in.Execs())
 		}
 	}
-	if after := fds(t); after != before {
+	if after := fds(t); after > before {
 		t.Errorf("%d descriptors before, %d after", before, after)
 	}
 }
@@ -277,7 +277,7 @@ func TestSpawnFails(t *testing.T) {
 	if _, err := in.Spawn(t.Context(), initproto.Spawn{Exec: "e", Argv: []string{"x"}, Stdin: true}); !errors.Is(err, syscall.ENOENT) {
 		t.Error(err)
 	}
-	if after := fds(t); after != before || len(in.Execs()) != 0 {
+	if after := fds(t); after > before || len(in.Execs()) != 0 {
 		t.Errorf("%d descriptors before, %d after, %d execs", before, after, len(in.Execs()))
 	}
 }
@@ -358,7 +358,7 @@ func TestAdopt(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err != nil {
-				if after := fds(t); after != before {
+				if after := fds(t); after > before {
 					t.Errorf("%d descriptors before, %d after", before, after)
 				}
 				return
