@@ -217,7 +217,7 @@ func TestBrokenMessagesLeaveNoDescriptors(t *testing.T) {
 			if !errors.Is(err, c.want) || got != nil {
 				t.Errorf("%+v, %v, %v; want %v", m, got, err, c.want)
 			}
-			if after := openFDs(t); after != before {
+			if after := openFDs(t); after > before {
 				t.Errorf("%d descriptors before, %d after", before, after)
 			}
 		})
@@ -250,7 +250,7 @@ func TestDescriptorsOnLaterBytes(t *testing.T) {
 	if _, _, err := theirs.Read(); !errors.Is(err, ErrProtocol) {
 		t.Errorf("400 descriptors: %v", err)
 	}
-	if after := openFDs(t); after != before {
+	if after := openFDs(t); after > before {
 		t.Errorf("%d descriptors before, %d after", before, after)
 	}
 }

@@ -100,7 +100,7 @@ func TestMountTargetFollowsNoLink(t *testing.T) {
 			}
 		}
 	}
-	if after := fds(t); after != before {
+	if after := fds(t); after > before {
 		t.Errorf("%d descriptors before, %d after", before, after)
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) != 0 {
