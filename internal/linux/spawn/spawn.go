@@ -5,6 +5,7 @@ package spawn
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 
@@ -87,9 +88,13 @@ func files(c Config, null *os.File) []uintptr {
 // UserNS makes a user namespace with the given maps and returns a descriptor of
 // it, for idmapped mounts. The process that held it is gone on return.
 func UserNS(uids, gids idmap.Map) (*os.File, error) {
+	// The child shall not outlive us, stopped for ever: whoever becomes its
+	// parent then would be its tracer. The signal comes when this thread ends.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	fd := -1
 	sys := &syscall.SysProcAttr{
-		Cloneflags: unix.CLONE_NEWUSER, UidMappings: uids.Sys(), GidMappings: gids.Sys(),
+		Pdeathsig: syscall.SIGKILL, Cloneflags: unix.CLONE_NEWUSER, UidMappings: uids.Sys(), GidMappings: gids.Sys(),
 		GidMappingsEnableSetgroups: true, PidFD: &fd, Ptrace: true,
 	}
 	// Ptrace stops the child at its exec, so that it is there to be looked at;
