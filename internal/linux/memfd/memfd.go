@@ -33,9 +33,28 @@ func Program(name string, code []byte) (*os.File, error) {
 // away from everybody else with chmod through /proc/PID/exe.
 func seal(f *os.File) error {
 	const content = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
-	_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, content|unix.F_SEAL_EXEC)
+	err := addSeals(f, content|unix.F_SEAL_EXEC)
 	if err == unix.EINVAL {
-		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, content)
+		err = addSeals(f, content)
+	}
+	return err
+}
+
+// sealTries bounds how often a busy file is tried again. The kernel itself
+// waits up to 150 ms each time.
+const sealTries = 40
+
+// addSeals tries again while pages of the file are busy: F_SEAL_WRITE answers
+// EBUSY when somebody holds a reference to one of them for longer than the
+// kernel waits (memfd_wait_for_pins). Nobody else has the file; the holders are
+// the kernel's own, compaction and reclaim, and on a loaded machine they are
+// slow but do let go.
+func addSeals(f *os.File, seals int) error {
+	var err error
+	for range sealTries {
+		if _, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); err != unix.EBUSY {
+			break
+		}
 	}
 	return err
 }
