@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/coop-dev/coop/internal/store"
+	"github.com/coop-dev/coop/internal/store/relational"
 )
 
 // withStep is the real migrations and one that comes after them.
@@ -109,12 +110,12 @@ func TestCrashBeforeSchema(t *testing.T) {
 func TestPlans(t *testing.T) {
 	s := reopen(t, filepath.Join(t.TempDir(), "coop.db"))
 	for query, index := range map[string]string{
-		`SELECT id FROM sandboxes WHERE name = 'a' AND status <> 'deleted'`:                                            "live_name",
-		`SELECT id FROM sandboxes WHERE idempotency_key = 'a' AND idempotency_key <> ''`:                               "used_key",
-		`SELECT id_base FROM sandboxes WHERE status <> 'deleted' AND id_base <> 0 ORDER BY id_base`:                    "live_id_base",
-		`SELECT id FROM sandboxes WHERE ` + conditions(store.Filter{}).String() + ` ORDER BY created_at DESC, id DESC`: "live_newest",
-		`SELECT id FROM sandboxes WHERE ` + conditions(store.Filter{Path: "/a"}).String():                              "live_path",
-		`SELECT seq FROM audit WHERE sandbox = 'a' ORDER BY seq DESC`:                                                  "audit_of",
+		`SELECT id FROM sandboxes WHERE name = 'a' AND status <> 'deleted'`:                                              "live_name",
+		`SELECT id FROM sandboxes WHERE idempotency_key = 'a' AND idempotency_key <> ''`:                                 "used_key",
+		`SELECT id_base FROM sandboxes WHERE status <> 'deleted' AND id_base <> 0 ORDER BY id_base`:                      "live_id_base",
+		`SELECT id FROM sandboxes WHERE ` + relational.Conditions(store.Filter{}) + ` ORDER BY created_at DESC, id DESC`: "live_newest",
+		`SELECT id FROM sandboxes WHERE ` + relational.Conditions(store.Filter{Path: "/a"}):                              "live_path",
+		`SELECT seq FROM audit WHERE sandbox = 'a' ORDER BY seq DESC`:                                                    "audit_of",
 	} {
 		if plan := explain(t, s, query); !strings.Contains(plan, index) {
 			t.Errorf("%s\n\tdoes not use %s: %s", query, index, plan)

@@ -28,6 +28,7 @@ import (
 	driver "modernc.org/sqlite"
 
 	"github.com/coop-dev/coop/internal/store"
+	"github.com/coop-dev/coop/internal/store/relational"
 )
 
 // Options tune a store; the zero value is ready to use.
@@ -45,8 +46,7 @@ type Store struct {
 	log    *slog.Logger
 	writer *sql.DB // one connection: SQLite has one writer, so waiting is done here, where a context can end it
 	reader *sql.DB
-	writes writeStatements
-	reads  readStatements
+	*relational.Store
 
 	checkpoints *checkpointer
 	closed      atomic.Bool
@@ -101,14 +101,11 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 	if s.reader, err = pool(s.path, readers, o.BusyTimeout, url.Values{"_query_only": {"1"}}); err != nil {
 		return err
 	}
-	if s.writes, err = prepareWrites(ctx, s.writer); err != nil {
-		return err
-	}
-	if s.reads, err = prepareReads(ctx, s.reader); err != nil {
-		return err
-	}
 	s.checkpoints = startCheckpointer(s.log, s.checkpoint)
-	return nil
+	s.Store, err = relational.New(ctx, relational.Config{
+		Dialect: s.dialect(), Writer: s.writer, Reader: s.reader, Name: s.path, Log: s.log, Wrote: func() { s.checkpoints.wrote() },
+	})
+	return err
 }
 
 // makeFile makes the file before SQLite would, because SQLite makes it

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 // is about rec, whatever id it came with.
 func (s *Store) Create(ctx context.Context, rec *sandbox.Record, audit sandbox.AuditEntry) error {
 	op := "create sandbox " + string(rec.ID)
-	args, err := columns(rec, 1)
+	args, err := s.columns(rec, 1)
 	if err != nil {
 		return s.fail(ctx, op, err)
 	}
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.StmtContext(ctx, s.writes.create).ExecContext(ctx, args...); err != nil {
-			return s.conflict(ctx, tx, op, rec, err)
+			return s.conflict(ctx, op, rec, err)
 		}
 		return s.append(ctx, tx, about(rec, audit))
 	})
@@ -36,17 +36,17 @@ func (s *Store) Create(ctx context.Context, rec *sandbox.Record, audit sandbox.A
 // that state is final.
 func (s *Store) Update(ctx context.Context, rec *sandbox.Record, audit sandbox.AuditEntry) error {
 	op := "update sandbox " + string(rec.ID)
-	args, err := columns(rec, rec.Version+1)
+	args, err := s.columns(rec, rec.Version+1)
 	if err != nil {
 		return s.fail(ctx, op, err)
 	}
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := affected(tx.StmtContext(ctx, s.writes.update).ExecContext(ctx, args...))
 		if err != nil {
-			return s.conflict(ctx, tx, op, rec, err)
+			return s.conflict(ctx, op, rec, err)
 		}
 		if n == 0 {
-			return stale(ctx, tx, op, rec)
+			return s.stale(ctx, tx, op, rec)
 		}
 		return s.append(ctx, tx, about(rec, audit))
 	})
@@ -82,15 +82,16 @@ func (s *Store) Append(ctx context.Context, audit sandbox.AuditEntry) error {
 
 // write runs do in a transaction. The context can end the wait for the
 // connection; from there on it is ignored, so that a write has either happened
-// or not, and nobody has to ask which. What is left takes microseconds, or
-// BusyTimeout when another process holds the file.
+// or not, and nobody has to ask which. What is left takes microseconds, or as
+// long as the database waits for another process.
 func (s *Store) write(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
-	conn, err := s.writer.Conn(ctx)
+	conn, err := s.Writer.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // goes back to the pool
-	ctx = context.WithoutCancel(ctx)
+	ctx, cancel := s.undisturbed(ctx)
+	defer cancel()
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -102,8 +103,23 @@ func (s *Store) write(ctx context.Context, do func(context.Context, *sql.Tx) err
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	s.checkpoints.wrote()
+	s.wrote()
 	return nil
+}
+
+// undisturbed is ctx without its end, but for the time a server may take.
+func (s *Store) undisturbed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx = context.WithoutCancel(ctx)
+	if s.Dialect.WriteTime == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, s.Dialect.WriteTime)
+}
+
+func (s *Store) wrote() {
+	if s.Wrote != nil {
+		s.Wrote()
+	}
 }
 
 func (s *Store) append(ctx context.Context, tx *sql.Tx, a sandbox.AuditEntry) error {
@@ -111,8 +127,16 @@ func (s *Store) append(ctx context.Context, tx *sql.Tx, a sandbox.AuditEntry) er
 		a.At = time.Now()
 	}
 	_, err := tx.StmtContext(ctx, s.writes.audit).ExecContext(ctx,
-		a.At.UnixNano(), a.Sandbox, a.Name, a.Event, a.From, a.To, a.Actor, a.Detail)
+		a.At.UnixNano(), string(a.Sandbox), s.text(a.Name), s.text(a.Event), string(a.From), string(a.To),
+		s.text(a.Actor), s.text(a.Detail))
 	return err
+}
+
+func (s *Store) text(t string) string {
+	if s.Dialect.Text == nil {
+		return t
+	}
+	return s.Dialect.Text(t)
 }
 
 func about(rec *sandbox.Record, a sandbox.AuditEntry) sandbox.AuditEntry {
@@ -121,7 +145,7 @@ func about(rec *sandbox.Record, a sandbox.AuditEntry) sandbox.AuditEntry {
 }
 
 // columns are the parameters of insertSandbox and updateSandbox.
-func columns(rec *sandbox.Record, version int64) ([]any, error) {
+func (s *Store) columns(rec *sandbox.Record, version int64) ([]any, error) {
 	stored := *rec
 	stored.Version = version
 	doc, err := json.Marshal(&stored)
@@ -129,8 +153,8 @@ func columns(rec *sandbox.Record, version int64) ([]any, error) {
 		return nil, fmt.Errorf("encode record: %w", err)
 	}
 	return []any{
-		string(rec.ID), rec.Spec.Name, string(rec.Status), rec.Spec.Owner, rec.Spec.Workspace.Source,
-		rec.IdempotencyKey, int64(rec.IDBase), rec.CreatedAt.UnixNano(), version, string(doc),
+		string(rec.ID), rec.Spec.Name, string(rec.Status), s.text(rec.Spec.Owner), s.text(rec.Spec.Workspace.Source),
+		s.text(rec.IdempotencyKey), int64(rec.IDBase), rec.CreatedAt.UnixNano(), version, string(doc),
 	}, nil
 }
 
@@ -142,10 +166,10 @@ func affected(res sql.Result, err error) (int64, error) {
 }
 
 // stale tells why an update found no row to change.
-func stale(ctx context.Context, tx *sql.Tx, op string, rec *sandbox.Record) error {
+func (s *Store) stale(ctx context.Context, tx *sql.Tx, op string, rec *sandbox.Record) error {
 	var version int64
 	var status sandbox.Status
-	err := tx.QueryRowContext(ctx, `SELECT version, status FROM sandboxes WHERE id = ?`, rec.ID).Scan(&version, &status)
+	err := tx.QueryRowContext(ctx, s.spell(`SELECT version, status FROM sandboxes WHERE id = ?`), rec.ID).Scan(&version, &status)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return sandbox.Errorf(sandbox.NotFound, "%s: no such sandbox", op)

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -63,7 +63,7 @@ type candidate struct {
 
 // candidates finds one more than maxCandidates, to know whether there are more.
 func (s *Store) candidates(ctx context.Context, prefix string) ([]candidate, error) {
-	rows, err := s.reads.byPrefix.QueryContext(ctx, prefix, maxCandidates+1)
+	rows, err := s.reads.byPrefix.QueryContext(ctx, prefix, prefix+"{", maxCandidates+1) // { follows z
 	if err != nil {
 		return nil, err
 	}

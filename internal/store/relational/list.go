@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -32,20 +32,20 @@ const defaultLimit = 100
 
 // page reads rows and count in one transaction, so that they agree.
 func (s *Store) page(ctx context.Context, f store.Filter, after *cursor) (store.Page, error) {
-	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := s.Reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return store.Page{}, err
 	}
 	defer tx.Rollback() //nolint:errcheck // it only read
-	matching := conditions(f)
-	rows, err := selectRows(ctx, tx, matching, after, f.Limit+1)
+	matching := s.conditions(f)
+	rows, err := s.selectRows(ctx, tx, matching, after, f.Limit+1)
 	if err != nil {
 		return store.Page{}, err
 	}
 	page := store.Page{Total: len(rows)}
 	if after != nil || len(rows) > f.Limit {
 		query := `SELECT count(*) FROM sandboxes WHERE ` + matching.String()
-		if err := tx.QueryRowContext(ctx, query, matching.args...).Scan(&page.Total); err != nil {
+		if err := tx.QueryRowContext(ctx, s.spell(query), matching.args...).Scan(&page.Total); err != nil {
 			return store.Page{}, err
 		}
 	}
@@ -62,13 +62,13 @@ type row struct {
 	doc    []byte
 }
 
-func selectRows(ctx context.Context, tx *sql.Tx, matching where, after *cursor, limit int) ([]row, error) {
+func (s *Store) selectRows(ctx context.Context, tx *sql.Tx, matching where, after *cursor, limit int) ([]row, error) {
 	w := matching
 	if after != nil {
 		w = w.and(`(created_at, id) < (?, ?)`, after.created, after.id)
 	}
 	query := `SELECT created_at, id, record FROM sandboxes WHERE ` + w.String() + ` ORDER BY created_at DESC, id DESC LIMIT ?`
-	found, err := tx.QueryContext(ctx, query, append(slices.Clip(w.args), limit)...)
+	found, err := tx.QueryContext(ctx, s.spell(query), append(slices.Clip(w.args), limit)...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *Store) decodeAll(ctx context.Context, rows []row) []*sandbox.Record {
 	for _, r := range rows {
 		rec, err := s.decode(r.cursor.id, r.doc)
 		if err != nil {
-			s.log.ErrorContext(ctx, "record left out of a list", "sandbox", r.cursor.id, "err", err)
+			s.Log.ErrorContext(ctx, "record left out of a list", "sandbox", r.cursor.id, "err", err)
 			continue
 		}
 		recs = append(recs, rec)
@@ -114,9 +114,12 @@ func (w where) String() string {
 	return strings.Join(w.terms, " AND ")
 }
 
+// Conditions is the text of a filter without labels, for tests of query plans.
+func Conditions(f store.Filter) string { return new(Store).conditions(f).String() }
+
 // conditions spells a filter in SQL. Asking for the status deleted asks for
 // deleted ones, too.
-func conditions(f store.Filter) (w where) {
+func (s *Store) conditions(f store.Filter) (w where) {
 	if !f.Deleted && f.Status != sandbox.Deleted {
 		w = w.and(`status <> 'deleted'`)
 	}
@@ -130,11 +133,7 @@ func conditions(f store.Filter) (w where) {
 		w = w.and(`path <> '' AND path = ?`, f.Path)
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Labels)) {
-		// CASE, because AND promises no order and json_each fails the whole
-		// query on a record that is not JSON. Keys are compared and not put
-		// into a JSON path, where quotes in them would need escapes.
-		w = w.and(`CASE WHEN json_valid(record) THEN EXISTS (
-			SELECT 1 FROM json_each(record, '$.spec.labels') WHERE key = ? AND value = ?) END`, key, f.Labels[key])
+		w = w.and(s.Dialect.HasLabel, key, f.Labels[key])
 	}
 	return w
 }

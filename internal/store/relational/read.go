@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -52,7 +52,7 @@ func (s *Store) IDBases(ctx context.Context) ([]uint32, error) {
 func (s *Store) one(ctx context.Context, stmt *sql.Stmt, arg string) (*sandbox.Record, error) {
 	var id string
 	var doc []byte
-	if err := stmt.QueryRowContext(ctx, arg).Scan(&id, &doc); err != nil {
+	if err := stmt.QueryRowContext(ctx, s.text(arg)).Scan(&id, &doc); err != nil {
 		return nil, err
 	}
 	return s.decode(id, doc)
@@ -61,7 +61,7 @@ func (s *Store) one(ctx context.Context, stmt *sql.Stmt, arg string) (*sandbox.R
 func (s *Store) decode(id string, doc []byte) (*sandbox.Record, error) {
 	rec := new(sandbox.Record)
 	if err := json.Unmarshal(doc, rec); err != nil {
-		return nil, sandbox.Errorf(sandbox.Internal, "sandbox %s: its record in %s is unreadable: %w", id, s.path, err).
+		return nil, sandbox.Errorf(sandbox.Internal, "sandbox %s: its record in %s is unreadable: %w", id, s.Name, err).
 			WithHint("the files of the sandbox are untouched; restore the database from a backup")
 	}
 	return rec, nil

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -34,8 +34,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 	selectAudit = `SELECT seq, at, sandbox, name, event, from_status, to_status, actor, detail FROM audit `
 )
 
-func prepareWrites(ctx context.Context, db *sql.DB) (w writeStatements, err error) {
-	err = prepare(ctx, db, map[**sql.Stmt]string{
+func (s *Store) prepareWrites(ctx context.Context) (w writeStatements, err error) {
+	err = s.prepare(ctx, s.Writer, map[**sql.Stmt]string{
 		&w.create: insertSandbox,
 		&w.update: updateSandbox,
 		&w.purge:  `DELETE FROM sandboxes WHERE id = ?`,
@@ -44,12 +44,12 @@ func prepareWrites(ctx context.Context, db *sql.DB) (w writeStatements, err erro
 	return w, err
 }
 
-func prepareReads(ctx context.Context, db *sql.DB) (r readStatements, err error) {
-	err = prepare(ctx, db, map[**sql.Stmt]string{
+func (s *Store) prepareReads(ctx context.Context) (r readStatements, err error) {
+	err = s.prepare(ctx, s.Reader, map[**sql.Stmt]string{
 		&r.byID:   `SELECT id, record FROM sandboxes WHERE id = ?`,
 		&r.byName: `SELECT id, record FROM sandboxes WHERE name = ? AND status <> 'deleted'`,
-		&r.byPrefix: `SELECT id, name, status <> 'deleted' FROM sandboxes WHERE id >= ?1 AND id < ?1 || '{'
-			ORDER BY status = 'deleted', id LIMIT ?2`,
+		&r.byPrefix: `SELECT id, name, status <> 'deleted' FROM sandboxes WHERE id >= ?1 AND id < ?2
+			ORDER BY status = 'deleted', id LIMIT ?3`,
 		&r.byKey:   `SELECT id, record FROM sandboxes WHERE idempotency_key = ? AND idempotency_key <> ''`,
 		&r.idBases: `SELECT id_base FROM sandboxes WHERE status <> 'deleted' AND id_base <> 0 ORDER BY id_base`,
 		&r.audit:   selectAudit + `ORDER BY seq DESC LIMIT ?`,
@@ -58,9 +58,9 @@ func prepareReads(ctx context.Context, db *sql.DB) (r readStatements, err error)
 	return r, err
 }
 
-func prepare(ctx context.Context, db *sql.DB, queries map[**sql.Stmt]string) (err error) {
+func (s *Store) prepare(ctx context.Context, db *sql.DB, queries map[**sql.Stmt]string) (err error) {
 	for stmt, query := range queries {
-		if *stmt, err = db.PrepareContext(ctx, query); err != nil {
+		if *stmt, err = db.PrepareContext(ctx, s.spell(query)); err != nil {
 			return err
 		}
 	}
