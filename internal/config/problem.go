@@ -50,10 +50,19 @@ func (e *Error) Hint() string {
 // maxProblems bounds what a file full of mistakes makes a person read.
 const maxProblems = 20
 
-// problems collects.
-type problems struct{ list []Problem }
+// problems collects. What is past any reading is only counted.
+type problems struct {
+	list []Problem
+	more int
+}
+
+const maxCollected = 1000
 
 func (ps *problems) add(at place, format string, args ...any) *Problem {
+	if len(ps.list) >= maxCollected {
+		ps.more++
+		return &Problem{}
+	}
 	ps.list = append(ps.list, Problem{File: at.file.name, Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...)})
 	return &ps.list[len(ps.list)-1]
 }
@@ -81,7 +90,7 @@ func (ps *problems) err() error {
 			cmp.Compare(slices.Index(files, a.File), slices.Index(files, b.File)),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	if extra := len(ps.list) - maxProblems; extra > 0 {
+	if extra := len(ps.list) + ps.more - maxProblems; extra > 0 {
 		last := ps.list[maxProblems]
 		ps.list = append(ps.list[:maxProblems], Problem{File: last.File, Message: fmt.Sprintf("%d more mistakes", extra)})
 	}
