@@ -30,9 +30,9 @@ func explainSettings(err error) error {
 	var failure *api.Error
 	switch {
 	case errors.As(err, &bad):
-		return sandbox.Errorf(sandbox.Invalid, "the daemon did not start: %w", err).WithHint("%s", settingsHint(bad.Hint()))
+		return sandbox.Errorf(sandbox.Invalid, "%w", err).WithHint("%s", settingsHint(bad.Hint()))
 	case errors.As(err, &failure):
-		return sandbox.Errorf(sandbox.Code(failure.Code), "the daemon did not start: %w", err).WithHint("%s", settingsHint(failure.Hint))
+		return sandbox.Errorf(sandbox.Code(failure.Code), "%w", err).WithHint("%s", settingsHint(failure.Hint))
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
-func TestTimeLimit(t *testing.T) {
+func TestTimeLimitOfTheSandbox(t *testing.T) {
 	for _, c := range []struct{ limit, asked, want time.Duration }{
 		{0, 0, 0},
 		{0, time.Hour, time.Hour},
