@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -94,7 +95,23 @@ func writeNew(file string, data []byte, force bool) (err error) {
 	if force {
 		return os.Rename(tmp.Name(), file)
 	}
-	return os.Link(tmp.Name(), file)
+	err = os.Link(tmp.Name(), file)
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
+		return writeExclusive(file, data) // FAT and its like have no links
+	}
+	return err
+}
+
+// writeExclusive is not atomic, but takes nobody's place either.
+func writeExclusive(file string, data []byte) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := fill(f, data); err != nil {
+		return errors.Join(err, os.Remove(file))
+	}
+	return nil
 }
 
 // fill makes a temporary file one that others of the project may read.

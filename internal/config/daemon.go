@@ -37,7 +37,7 @@ func DaemonDefaults() Daemon {
 func daemonKeys() []key[Daemon] {
 	return []key[Daemon]{
 		{"listen", func(d *Daemon) any { return &d.Listen }, checkListen, false, "HOST:PORT to serve web UI and API on; without it only the unix socket"},
-		{"store", func(d *Daemon) any { return &d.Store }, checkStore, false, "`sqlite`, or a `postgres://` URL"},
+		{"store", func(d *Daemon) any { return &d.Store }, checkStore, false, "`sqlite`; a `postgres://` URL is not there yet"},
 		{"idle_exit", func(d *Daemon) any { return &d.IdleExit }, nil, false, "leave after this long without a running sandbox; `\"0\"` is never"},
 		{"log_level", func(d *Daemon) any { return &d.LogLevel }, oneOf("debug", "info", "warn", "error"), false, "of `daemon.log`; `COOP_LOG` has precedence"},
 		{"allowed_images", func(d *Daemon) any { return &d.AllowedImages }, checkImagePattern, false, "patterns such as `debian:*`; without it all images are allowed"},
@@ -72,7 +72,7 @@ func LoadDaemon(dir string, uid int) (Daemon, error) {
 	}
 	root, problem := parse(&source{name: name, dir: dir}, data)
 	if problem != nil {
-		return d, &Error{[]Problem{*problem}}
+		return d, &Error{api.CodeInvalid, []Problem{*problem}}
 	}
 	var ps problems
 	decode(daemonKeys(), root, &d, &ps)
@@ -111,8 +111,9 @@ func (d *Daemon) checkBounds(ps *problems) {
 	}
 }
 
-// supported names the first setting whose feature is not there yet.
+// supported names the settings whose feature is not there yet.
 func (d *Daemon) supported() error {
+	var ps problems
 	for _, l := range []struct {
 		key  string
 		asks bool
@@ -124,10 +125,10 @@ func (d *Daemon) supported() error {
 		{"limits.maximum.disk", d.Maximum.Disk > 0},
 	} {
 		if l.asks {
-			return coded(api.CodeUnsupported, d.root.find(l.key).value, "take it out; a newer coop may have it", "%s is not there yet", l.key)
+			ps.add(d.root.find(l.key).value, "%s is not there yet", l.key).Hint = laterHint
 		}
 	}
-	return nil
+	return ps.coded(api.CodeUnsupported)
 }
 
 // Level is log_level for a logger.

@@ -75,7 +75,7 @@ func TestDaemonErrors(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Error("a password in a message")
 		}
-		var failure *api.Error
+		var failure *Error
 		if strings.HasSuffix(want, "yet") && (!errors.As(err, &failure) || failure.Code != api.CodeUnsupported) {
 			t.Errorf("%T", err)
 		}

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"syscall"
+
+	"github.com/coop-dev/coop/api"
 )
 
 // Name is what a project's file is called.
@@ -125,7 +127,7 @@ func (l *loader) found(name string) (*document, error) {
 }
 
 func unreadable(name string, err error) error {
-	return &Error{[]Problem{{File: name, Message: cause(err).Error()}}}
+	return &Error{api.CodeInvalid, []Problem{{File: name, Message: cause(err).Error()}}}
 }
 
 // add parses a layer and checks it by itself, so that a mistake is reported

@@ -255,9 +255,9 @@ EMPTY = "${NOTHING:-back}$NOTHING"
 	}
 	delete(host, "SECRET")
 	_, err = load(t, o).Environ(lookup, map[string]string{"BOTH": ""})
-	var failure *api.Error
-	if !errors.As(err, &failure) || failure.Code != api.CodeInvalid || failure.Message != filepath.Join(o.Dir, Name)+":4:7: env.KEY: SECRET is not set here" ||
-		failure.Hint != "export SECRET, or write ${SECRET:-} where it may be missing" {
+	var failure *Error
+	if !errors.As(err, &failure) || failure.Code != api.CodeInvalid || failure.Error() != filepath.Join(o.Dir, Name)+":4:7: env.KEY: SECRET is not set here" ||
+		failure.Hint() != "export SECRET, or write ${SECRET:-} where it may be missing" {
 		t.Errorf("%+v", failure)
 	}
 	if _, err = load(t, o).Environ(lookup, map[string]string{"BOTH": "", "KEY": "given"}); err != nil {
@@ -320,7 +320,7 @@ func TestSupported(t *testing.T) {
 		}
 	}
 	o := stand(t, map[string]string{"project/coop.toml": "[packages]\napt = [\"x\"]\n"})
-	var failure *api.Error
+	var failure *Error
 	if err := load(t, o).Supported("debian:12"); !errors.As(err, &failure) || failure.Code != api.CodeUnsupported {
 		t.Errorf("%v", err)
 	}

@@ -25,8 +25,12 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
 }
 
-// Error is everything that is wrong, in the order of the files.
-type Error struct{ Problems []Problem }
+// Error is everything that is wrong, in the order of the files. Code is one of
+// the API's: invalid, or unsupported for what is right and not there yet.
+type Error struct {
+	Code     string
+	Problems []Problem
+}
 
 // Error puts all of it on one line, for those who cannot show several.
 func (e *Error) Error() string {
@@ -76,7 +80,9 @@ func (ps *problems) refuse(at place, key string, err error) {
 }
 
 // err is nil when there are none.
-func (ps *problems) err() error {
+func (ps *problems) err() error { return ps.coded(api.CodeInvalid) }
+
+func (ps *problems) coded(code string) error {
 	if len(ps.list) == 0 {
 		return nil
 	}
@@ -94,7 +100,7 @@ func (ps *problems) err() error {
 		last := ps.list[maxProblems]
 		ps.list = append(ps.list[:maxProblems], Problem{File: last.File, Message: fmt.Sprintf("%d more mistakes", extra)})
 	}
-	return &Error{Problems: ps.list}
+	return &Error{Code: code, Problems: ps.list}
 }
 
 // hinted is a check's error with what to write instead.
@@ -104,10 +110,4 @@ func (h *hinted) Error() string { return h.message }
 
 func withHint(hint, format string, args ...any) error {
 	return &hinted{message: fmt.Sprintf(format, args...), hint: hint}
-}
-
-// coded is an error about a value that a file is allowed to hold.
-func coded(code string, at place, hint, format string, args ...any) *api.Error {
-	p := Problem{File: at.file.name, Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...)}
-	return &api.Error{Code: code, Message: p.String(), Hint: hint}
 }

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/coop-dev/coop/api"
 	"github.com/coop-dev/coop/internal/config"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
@@ -27,14 +26,10 @@ func settings(uid int) (config.Daemon, error) {
 // explainSettings gives an error of the file its code and its hint.
 func explainSettings(err error) error {
 	var bad *config.Error
-	var failure *api.Error
-	switch {
-	case errors.As(err, &bad):
-		return sandbox.Errorf(sandbox.Invalid, "%w", err).WithHint("%s", settingsHint(bad.Hint()))
-	case errors.As(err, &failure):
-		return sandbox.Errorf(sandbox.Code(failure.Code), "%w", err).WithHint("%s", settingsHint(failure.Hint))
+	if !errors.As(err, &bad) {
+		return err
 	}
-	return err
+	return sandbox.Errorf(sandbox.Code(bad.Code), "%w", err).WithHint("%s", settingsHint(bad.Hint()))
 }
 
 func settingsHint(hint string) string {
