@@ -73,9 +73,10 @@ func (d decoder[T]) unknown(full string, n *node) {
 		*list = append(*list, name)
 	}
 	for _, k := range d.keys {
-		table, _, nested := strings.Cut(k.name, ".")
-		if nested && n.kind == aTable {
-			add(&known, table)
+		for i, r := range k.name {
+			if r == '.' {
+				add(&known, k.name[:i])
+			}
 		}
 		add(&known, k.name)
 	}

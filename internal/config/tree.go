@@ -283,5 +283,9 @@ func (b *builder) syntax(err error) *Problem {
 	if lines := bytes.Split(b.data, []byte{'\n'}); line <= len(lines) && column-1 <= len(lines[line-1]) {
 		column = utf8.RuneCount(lines[line-1][:column-1]) + 1
 	}
-	return b.problem(line, column, message)
+	p := b.problem(line, column, message)
+	if strings.HasPrefix(message, "expected keyword") {
+		p.Hint = "put strings in quotes"
+	}
+	return p
 }
