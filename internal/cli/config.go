@@ -13,7 +13,7 @@ import (
 func (a *app) loadConfig(dir string) (*config.Config, error) {
 	home, err := personHome()
 	if err != nil {
-		home = "/" // a user without a home has no files there either
+		home = "" // who has no home has no files there either
 	}
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real // as dir is

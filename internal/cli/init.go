@@ -41,12 +41,15 @@ func (o *initOptions) run(a *app) error {
 	}
 	home, err := personHome()
 	if err != nil {
-		home = "/"
+		home = "" // nothing is below it
 	}
 	found := config.Detect(dir, filepath.SplitList(os.Getenv("PATH")))
 	file := filepath.Join(dir, config.Name)
 	if err := writeNew(file, config.Starter(found, home), o.force); err != nil {
 		return err
+	}
+	if other := config.Above(dir, home); other != "" {
+		a.note("%s does not count here any more: the nearest file does", other)
 	}
 	return a.printFound(initAnswer{file, found})
 }

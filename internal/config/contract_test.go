@@ -108,7 +108,7 @@ func TestNotYetAreKeys(t *testing.T) {
 	}
 }
 
-// tree is a file system of a test: names and contents.
+// write makes files, by their names below dir.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {

@@ -193,3 +193,17 @@ func gitTop(dir string) string {
 		}
 	}
 }
+
+// Above is the coop.toml that counts in a directory that has none, or "".
+func Above(dir, home string) string {
+	for dir != home && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+		if dir == home || dir == filepath.Dir(dir) {
+			break
+		}
+		if _, err := os.Lstat(filepath.Join(dir, Name)); err == nil {
+			return filepath.Join(dir, Name)
+		}
+	}
+	return ""
+}

@@ -93,6 +93,22 @@ func TestGitTop(t *testing.T) {
 	}
 }
 
+func TestAbove(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"coop.toml": "", "p/coop.toml": "", "p/a/b/x": "", "q/x": ""})
+	for from, want := range map[string]string{"p/a/b": "p/coop.toml", "p/a": "p/coop.toml", "p": "", "q": "", "": ""} {
+		if want != "" {
+			want = filepath.Join(dir, want)
+		}
+		if got := Above(filepath.Join(dir, from), dir); got != want {
+			t.Errorf("%s: %s", from, got)
+		}
+	}
+	if got := Above("/", ""); got != "" {
+		t.Error(got)
+	}
+}
+
 // Whatever is found, the file that comes of it is read without a complaint and
 // asks for nothing that is not there; and its comments are right too: with every
 // # that hides a key taken away it still parses.

@@ -219,13 +219,13 @@ func TestForeignLink(t *testing.T) {
 }
 
 func TestFilesThatAreNone(t *testing.T) {
-	for name, make := range map[string]func(string) error{
+	for name, create := range map[string]func(string) error{
 		"is not a regular file": func(p string) error { return os.Mkdir(p, 0o755) },
 		"is not a regular":      func(p string) error { return syscall.Mkfifo(p, 0o644) },
 		"is larger than":        func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("#\n", maxFile)), 0o644) },
 	} {
 		o := stand(t, nil)
-		if err := make(filepath.Join(o.Dir, Name)); err != nil {
+		if err := create(filepath.Join(o.Dir, Name)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Load(o); err == nil || !strings.Contains(err.Error(), name) {
@@ -333,6 +333,22 @@ func TestMountTargets(t *testing.T) {
 		if diff := cmp.Diff(want, load(t, o).MountList(user)); diff != "" {
 			t.Errorf("%q: %s", user, diff)
 		}
+	}
+}
+
+func TestNoHome(t *testing.T) {
+	o := stand(t, map[string]string{"project/coop.toml": "[[mounts]]\nsource = \"~/x\"\ntarget = \"/x\"\n"})
+	o.Home, o.UserDir = "", ""
+	if _, err := Load(o); err == nil || err.Error() != filepath.Join(o.Dir, Name)+":1:3: mounts[0].source: you have no home" {
+		t.Error(err)
+	}
+	t.Setenv("XDG_CONFIG_HOME", "relative")
+	if UserDir("") != "" || UserDir("/h") != "/h/.config/coop" {
+		t.Error(UserDir(""), UserDir("/h"))
+	}
+	t.Setenv("XDG_CONFIG_HOME", "/x")
+	if UserDir("") != "/x/coop" {
+		t.Error(UserDir(""))
 	}
 }
 

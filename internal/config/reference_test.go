@@ -113,3 +113,21 @@ func short(d time.Duration) string {
 	}
 	return s
 }
+
+// The examples of the reference are legal.
+func TestReferenceExamples(t *testing.T) {
+	data, err := os.ReadFile("../../docs/coop-toml.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(data), "```toml\n")
+	if len(parts) < 2 {
+		t.Fatal("no example")
+	}
+	for _, p := range parts[1:] {
+		text, _, _ := strings.Cut(p, "```")
+		if s := said(t, text); s != "" {
+			t.Errorf("%s\n%s", text, s)
+		}
+	}
+}

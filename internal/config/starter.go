@@ -74,7 +74,7 @@ func command(file string) string {
 
 // shownIn writes a path below the home with a ~.
 func shownIn(home, file string) string {
-	if rest, ok := strings.CutPrefix(file, home+"/"); ok && home != "/" {
+	if rest, ok := strings.CutPrefix(file, home+"/"); ok && home != "" {
 		return "~/" + rest
 	}
 	return file

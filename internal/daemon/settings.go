@@ -15,11 +15,11 @@ const anyOwner = -1
 
 // settings reads daemon.toml.
 func settings(uid int) (config.Daemon, error) {
-	home := os.Getenv("HOME")
-	if home == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
+	dir := config.UserDir(os.Getenv("HOME"))
+	if dir == "" {
 		return config.DaemonDefaults(), nil
 	}
-	s, err := config.LoadDaemon(config.UserDir(home), uid)
+	s, err := config.LoadDaemon(dir, uid)
 	return s, explainSettings(err)
 }
 
