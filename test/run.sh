@@ -10,6 +10,11 @@ install_tools() {
 	local missing=()
 	command -v newuidmap >/dev/null || missing+=(uidmap)
 	command -v setpriv >/dev/null || missing+=(util-linux)
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing+=(postgresql)
+	command -v tmux >/dev/null || missing+=(tmux)
+	command -v vim >/dev/null || missing+=(vim)
+	command -v less >/dev/null || missing+=(less)
+	command -v htop >/dev/null || missing+=(htop)
 	command -v gcc >/dev/null || missing+=(gcc libc6-dev) # for the race detector
 	[ ${#missing[@]} -eq 0 ] && return
 	if [ "$(id -u)" != 0 ]; then

@@ -21,7 +21,7 @@ type globalFlags struct {
 // list with the change that brings it.
 func laterVerbs() []string {
 	return []string{
-		"approve", "attach", "build", "conflicts", "cp", "df", "diff", "discard", "events", "freeze", "gc",
+		"approve", "attach", "build", "conflicts", "cp", "df", "diff", "discard", "events", "freeze",
 		"image", "logs", "pool", "rebase", "rebuild", "reject", "restart", "serve", "shell", "stats",
 		"terminal", "thaw", "token", "volume", "workspace",
 	}
@@ -68,7 +68,7 @@ func verbs(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newRun(a), newCreate(a), newExec(a), newInit(a),
 		newLs(a), newInspect(a), newPs(a),
-		newStop(a), newStart(a), newRm(a),
+		newStop(a), newStart(a), newRm(a), newGC(a),
 		newDoctor(a), newStatus(a), newShutdown(a), newVersion(a), newDaemon(a),
 	}
 }

@@ -37,7 +37,7 @@ func DaemonDefaults() Daemon {
 func daemonKeys() []key[Daemon] {
 	return []key[Daemon]{
 		{"listen", func(d *Daemon) any { return &d.Listen }, checkListen, false, "HOST:PORT to serve web UI and API on; without it only the unix socket"},
-		{"store", func(d *Daemon) any { return &d.Store }, checkStore, false, "`sqlite`; a `postgres://` URL is not there yet"},
+		{"store", func(d *Daemon) any { return &d.Store }, checkStore, false, "`sqlite`, or a `postgres://user@host/database` URL; a password is better kept in `~/.pgpass`"},
 		{"idle_exit", func(d *Daemon) any { return &d.IdleExit }, nil, false, "leave after this long without a running sandbox; `\"0\"` is never"},
 		{"log_level", func(d *Daemon) any { return &d.LogLevel }, oneOf("debug", "info", "warn", "error"), false, "of `daemon.log`; `COOP_LOG` has precedence"},
 		{"allowed_images", func(d *Daemon) any { return &d.AllowedImages }, checkImagePattern, false, "patterns such as `debian:*`; without it all images are allowed"},
@@ -119,7 +119,6 @@ func (d *Daemon) supported() error {
 		asks bool
 	}{
 		{"listen", d.Listen != ""},
-		{"store", d.Store != "sqlite"},
 		{"pool", len(d.Pool) > 0},
 		{"limits.default.disk", d.Default.Disk > 0},
 		{"limits.maximum.disk", d.Maximum.Disk > 0},

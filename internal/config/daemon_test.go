@@ -62,7 +62,6 @@ func TestDaemonErrors(t *testing.T) {
 		"[pool]\nhost = -1\n":                        "2:8: pool.host: -1 is not between 0 and 1024",
 		"limits = {default={cpu=4},maximum={cpu=2}}": "1:24: limits.default.cpu is more than limits.maximum.cpu",
 		"listen = \"127.0.0.1:1\"\n":                 "1:10: listen is not there yet",
-		"store = \"postgres://u:secret@h/d\"\n":      "1:9: store is not there yet",
 		"[pool]\nhost = 2\n":                         "1:2: pool is not there yet",
 		"[limits.maximum]\ndisk = \"1GiB\"\n":        "2:8: limits.maximum.disk is not there yet",
 	} {

@@ -23,7 +23,6 @@ import (
 	"github.com/coop-dev/coop/internal/linux/selfproc"
 	"github.com/coop-dev/coop/internal/sandbox"
 	"github.com/coop-dev/coop/internal/server"
-	"github.com/coop-dev/coop/internal/store/sqlite"
 )
 
 // serve is stage 3.
@@ -117,7 +116,7 @@ func (d *daemon) open(ctx context.Context) error {
 	if !embedded {
 		d.log.Warn("built without coop-init: sandboxes start slower; use make build")
 	}
-	d.store, err = sqlite.Open(ctx, filepath.Join(d.options.Home, "coop.db"), sqlite.Options{Logger: d.log})
+	d.store, err = d.openStore(ctx)
 	if err != nil {
 		return err
 	}

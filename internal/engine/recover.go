@@ -33,7 +33,8 @@ type Found struct {
 //	any       there      alive   running
 //	any       there      mute    error, and is left alone
 //	running   there      gone    stopped
-//	none      there      any     nothing
+//	none      there      any     nothing; left alone if anything was written in it:
+//	                             then it is the record that was lost
 func (e *Engine) Recover(ctx context.Context) (Found, error) {
 	var found Found
 	known := map[sandbox.ID]*sandbox.Record{}
@@ -208,6 +209,10 @@ func (e *Engine) strays(ctx context.Context, known map[sandbox.ID]*sandbox.Recor
 		}
 		if !deleted {
 			found.Strays++
+			if holdsWork(dir) {
+				e.Log.Warn("a sandbox without a record is left alone: restore the database, or remove its directory", "path", dir)
+				continue
+			}
 			e.destroy(dir)
 		}
 		if err := rmtree.Remove(dir); err != nil { // no reason to serve nobody
@@ -218,6 +223,22 @@ func (e *Engine) strays(ctx context.Context, known map[sandbox.ID]*sandbox.Recor
 		e.Log.Error("sweep host images", "err", err)
 	}
 	return nil
+}
+
+// holdsWork reports whether anything was written in a sandbox. A database that
+// was lost, or another one that was configured, must not cost anybody his work.
+func holdsWork(dir string) bool {
+	found := errors.New("found")
+	err := filepath.WalkDir(filepath.Join(dir, "upper"), func(_ string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return found // what cannot be looked at may be work
+		case err == nil && !d.IsDir():
+			return found
+		}
+		return nil
+	})
+	return err != nil
 }
 
 // unknown reports whether the store surely has no living record of an id. A row

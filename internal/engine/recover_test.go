@@ -209,3 +209,27 @@ func TestRecoverACreateThatWasInterrupted(t *testing.T) {
 	w.nothingLeft()
 	w.make(sandbox.Spec{Name: "box"})
 }
+
+// TestLostDatabaseCostsNoWork: what was written in a sandbox that no record
+// knows is left where it is.
+func TestLostDatabaseCostsNoWork(t *testing.T) {
+	w := newWorld(t)
+	work := filepath.Join(w.home, "sandboxes", "0123456789abcdef", "upper", "workspace")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(work, "file"), []byte("work"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if found := w.again(); found.Strays != 1 {
+			t.Errorf("%+v", found)
+		}
+		if _, err := os.Stat(filepath.Join(work, "file")); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(w.home, "sandboxes", "0123456789abcdef")); err != nil {
+		t.Error(err)
+	}
+}

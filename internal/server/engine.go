@@ -27,6 +27,7 @@ type Engine interface {
 	// OpenFile opens path as PID 1 sees it; flags are open(2)'s.
 	OpenFile(ctx context.Context, ref, path string, flags int, mode uint32) (*os.File, error)
 	Audit(ctx context.Context, ref string, limit int) ([]sandbox.AuditEntry, error)
+	GC(ctx context.Context, p engine.GCPolicy, actor string) (engine.Collection, error)
 	Health(ctx context.Context) (engine.Health, error)
 }
 

@@ -27,7 +27,6 @@ func later() []planned {
 		one("GET", "archive"), one("PUT", "archive"),
 		one("GET", "diff"), one("POST", "approve"), one("POST", "discard"), one("POST", "reject"),
 		one("POST", "rebase"), one("GET", "conflicts"), one("GET", "stats"),
-		{"POST", api.Prefix + "/gc"},
 		{"GET", api.Prefix + "/events"},
 		{"GET", "/metrics"},
 	}

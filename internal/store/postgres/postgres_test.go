@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -12,7 +13,25 @@ import (
 	"github.com/coop-dev/coop/internal/sandbox"
 	"github.com/coop-dev/coop/internal/store"
 	"github.com/coop-dev/coop/internal/store/storetest"
+	"github.com/coop-dev/coop/test/pgserver"
 )
+
+// One server for all tests: starting one takes seconds.
+var shared *pgserver.Server //nolint:gochecknoglobals // see above
+
+func TestMain(m *testing.M) {
+	var err error
+	if shared, err = pgserver.New(); err != nil {
+		fmt.Fprintln(os.Stderr, "postgres:", err)
+		if os.Getenv("CI") != "" {
+			os.Exit(1)
+		}
+		os.Exit(0) // said above; only CI insists
+	}
+	code := m.Run()
+	shared.Remove()
+	os.Exit(code)
+}
 
 var nodes atomic.Int64 //nolint:gochecknoglobals // every test its own schema
 
@@ -20,7 +39,7 @@ func freshNode() string { return fmt.Sprintf("test%d", nodes.Add(1)) }
 
 func open(t *testing.T, node string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), shared.url(), Options{Node: node})
+	s, err := Open(t.Context(), shared.URL(), Options{Node: node})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +96,7 @@ func TestFirstStartAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			s, err := Open(t.Context(), shared.url(), Options{Node: node})
+			s, err := Open(t.Context(), shared.URL(), Options{Node: node})
 			if err != nil {
 				t.Error(err)
 				return
@@ -108,25 +127,25 @@ func TestItOutlivesTheStore(t *testing.T) {
 // TestReconnects: a server that went away makes requests unavailable, and one
 // that came back is used again without a new store.
 func TestReconnects(t *testing.T) {
-	own, err := startServer()
+	own, err := pgserver.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(own.remove)
-	s, err := Open(t.Context(), own.url(), Options{Node: "n"})
+	t.Cleanup(own.Remove)
+	s, err := Open(t.Context(), own.URL(), Options{Node: "n"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	put(t, s, box("before"))
-	if err := own.stop(); err != nil {
+	if err := own.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	err = s.Create(t.Context(), box("during"), sandbox.AuditEntry{Event: "create"})
 	if sandbox.CodeOf(err) != sandbox.Unavailable || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("without a server: %v", err)
 	}
-	if err := own.start(); err != nil {
+	if err := own.Start(); err != nil {
 		t.Fatal(err)
 	}
 	put(t, s, box("after"))
@@ -143,7 +162,7 @@ func TestNewerSchema(t *testing.T) {
 	if _, err := s.writer.ExecContext(t.Context(), `UPDATE coop_schema SET version = 99`); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(t.Context(), shared.url(), Options{Node: node})
+	_, err := Open(t.Context(), shared.URL(), Options{Node: node})
 	if sandbox.CodeOf(err) != sandbox.Unavailable || !strings.Contains(err.Error(), "version 99") {
 		t.Error(err)
 	}

@@ -1,7 +1,10 @@
-package postgres
+// Package pgserver runs a PostgreSQL server for a test: a directory, a socket in
+// it, no TCP port.
+package pgserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -10,39 +13,24 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"testing"
 )
 
-// server is a PostgreSQL of this test's own: a directory, a socket in it, no
-// TCP port.
-type server struct {
+// ErrMissing says that no server is installed.
+var ErrMissing = errors.New("no PostgreSQL server installed (apt install postgresql)")
+
+// Server is one that belongs to whoever started it.
+type Server struct {
 	dir, bin string
 	as       *syscall.Credential // the server refuses to run as root
 }
 
-var shared *server //nolint:gochecknoglobals // one server for all tests: starting one takes seconds
-
-func TestMain(m *testing.M) {
-	s, err := startServer()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "postgres:", err)
-		if os.Getenv("CI") != "" {
-			os.Exit(1)
-		}
-		os.Exit(0) // said above; only CI insists
-	}
-	shared = s
-	code := m.Run()
-	s.remove()
-	os.Exit(code)
-}
-
-func startServer() (*server, error) {
+// New makes and starts one.
+func New() (*Server, error) {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
-		return nil, fmt.Errorf("no server installed (apt install postgresql)")
+		return nil, ErrMissing
 	}
-	s := &server{bin: filepath.Dir(found[len(found)-1])}
+	s := &Server{bin: filepath.Dir(found[len(found)-1])}
 	if s.dir, err = os.MkdirTemp("/tmp", "coop-pg"); err != nil { // short: a socket's path has 107 bytes
 		return nil, err
 	}
@@ -52,18 +40,18 @@ func startServer() (*server, error) {
 		}
 	}
 	if err := s.run("initdb", "-D", s.data(), "-U", "coop", "-A", "trust", "--no-sync", "-E", "UTF8"); err != nil {
-		s.remove()
+		s.Remove()
 		return nil, err
 	}
-	if err := s.start(); err != nil {
-		s.remove()
+	if err := s.Start(); err != nil {
+		s.Remove()
 		return nil, err
 	}
 	return s, nil
 }
 
 // asNobody picks an ordinary user to be.
-func (s *server) asNobody() error {
+func (s *Server) asNobody() error {
 	u, err := user.Lookup("nobody")
 	if err != nil {
 		return err
@@ -74,23 +62,26 @@ func (s *server) asNobody() error {
 	return os.Chown(s.dir, uid, gid)
 }
 
-func (s *server) data() string { return filepath.Join(s.dir, "data") }
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-func (s *server) start() error {
+// Start starts it again after Stop.
+func (s *Server) Start() error {
 	options := fmt.Sprintf("-c listen_addresses='' -c unix_socket_directories=%s -c fsync=off -c max_connections=300", s.dir)
 	return s.run("pg_ctl", "-D", s.data(), "-w", "-t", "60", "-l", filepath.Join(s.dir, "log"), "-o", options, "start")
 }
 
-func (s *server) stop() error {
+// Stop ends it at once, as a crash would.
+func (s *Server) Stop() error {
 	return s.run("pg_ctl", "-D", s.data(), "-w", "-m", "immediate", "stop")
 }
 
-func (s *server) remove() {
-	_ = s.stop() // it may not run
+// Remove ends it and removes all it had.
+func (s *Server) Remove() {
+	_ = s.Stop() // it may not run
 	os.RemoveAll(s.dir)
 }
 
-func (s *server) run(program string, args ...string) error {
+func (s *Server) run(program string, args ...string) error {
 	cmd := exec.CommandContext(context.Background(), filepath.Join(s.bin, program), args...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{"LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}
@@ -109,7 +100,7 @@ func (s *server) run(program string, args ...string) error {
 	return nil
 }
 
-// url is the address of a database of the server.
-func (s *server) url() string {
+// URL is the address of a database of the server.
+func (s *Server) URL() string {
 	return "postgres://coop@/postgres?host=" + url.QueryEscape(s.dir)
 }
