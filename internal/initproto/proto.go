@@ -197,6 +197,7 @@ type Spawn struct {
 	Dir   string   `json:"dir"`
 	User  string   `json:"user"`
 	Stdin bool     `json:"stdin,omitempty"`
+	Login bool     `json:"login,omitempty"` // the user's own shell as a login shell if there is one, instead of Argv
 	Note  string   `json:"note,omitempty"`
 }
 

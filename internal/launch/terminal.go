@@ -246,7 +246,8 @@ func (t *Terminal) Program() *Program {
 func (t *Terminal) Kept() (from, to uint64, err error) { return t.ring.Kept() }
 
 // ReadAt copies output from offset off on. It blocks until there is some; io.EOF
-// means that the present program has ended and all it wrote was read.
+// means that the present program has ended, with PID 1 perhaps, and all it wrote
+// was read.
 func (t *Terminal) ReadAt(p []byte, off uint64) (int, error) {
 	for {
 		// Asked before the ring is: PID 1 tells of an end only when everything
@@ -256,8 +257,8 @@ func (t *Terminal) ReadAt(p []byte, off uint64) (int, error) {
 		if !errors.Is(err, io.EOF) {
 			return n, err
 		}
-		if over != nil {
-			return 0, over
+		if over {
+			return 0, io.EOF
 		}
 		if err := t.ring.Wait(off); err != nil {
 			return 0, err
@@ -265,15 +266,15 @@ func (t *Terminal) ReadAt(p []byte, off uint64) (int, error) {
 	}
 }
 
-// over says why no more output will come at present; nil when it may.
-func (t *Terminal) over() error {
+// over reports whether no more output will come at present.
+func (t *Terminal) over() bool {
 	select {
 	case <-t.Program().done:
-		return io.EOF
+		return true
 	case <-t.in.lost:
-		return gone(ErrLost)
+		return true
 	default:
-		return nil
+		return false
 	}
 }
 

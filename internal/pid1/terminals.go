@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"path"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -86,7 +87,7 @@ func (in *Init) spawnOnTerminal(conn *initproto.Conn, m initproto.Message) {
 // startOn opens a fresh PTY for a terminal, making the terminal if it is new, and
 // starts the program on it. The descriptors are duplicates for the daemon.
 func (in *Init) startOn(req initproto.Terminal, s initproto.Spawn) (pid int, fds []int, err error) {
-	cred, file, env, err := in.resolveProgram(s)
+	cred, file, env, err := in.resolveProgram(&s)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -113,7 +114,7 @@ func (in *Init) startOn(req initproto.Terminal, s initproto.Spawn) (pid int, fds
 }
 
 // resolveProgram finds what a request names, as start does for plain execs.
-func (in *Init) resolveProgram(s initproto.Spawn) (cred *syscall.Credential, file string, env []string, err error) {
+func (in *Init) resolveProgram(s *initproto.Spawn) (cred *syscall.Credential, file string, env []string, err error) {
 	cred, home, name, err := resolveUser(s.User)
 	if err != nil {
 		return nil, "", nil, err
@@ -121,6 +122,12 @@ func (in *Init) resolveProgram(s initproto.Spawn) (cred *syscall.Credential, fil
 	env = withHome(s.Env, home, name)
 	if err := in.enterDir(s.Dir); err != nil {
 		return nil, "", nil, err
+	}
+	if s.Login {
+		if shell := loginShell(cred.Uid); shell != "" {
+			s.Argv = []string{"-" + path.Base(shell)} // the dash makes it a login shell
+			return cred, shell, append(env, "SHELL="+shell), nil
+		}
 	}
 	file, err = lookPath(s.Argv[0], s.Dir, env)
 	return cred, file, env, err
