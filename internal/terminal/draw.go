@@ -1,6 +1,9 @@
 package terminal
 
-import "github.com/coop-dev/coop/internal/terminal/store"
+import (
+	"github.com/coop-dev/coop/internal/terminal/screen"
+	"github.com/coop-dev/coop/internal/terminal/store"
+)
 
 // publish hands an item to the screen's backlog and to every client. The caller
 // holds storing, so items are published in the order in which they are stored.
@@ -14,6 +17,9 @@ func (t *Terminal) publish(it item) {
 	}
 	for c := range t.clients {
 		c.push(it, t.state.rows)
+	}
+	for w := range t.watchers {
+		wake(w)
 	}
 	if !t.painting {
 		t.painting = true
@@ -47,10 +53,7 @@ func (t *Terminal) paintOne() bool {
 	t.mu.Unlock()
 
 	t.draw(it)
-	title := ""
-	if it.event.Kind == 0 {
-		title = cleanTitle(t.screen.Title())
-	}
+	title := t.screen.Title()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.backlog[0] = item{} // the clients may be done with it
@@ -67,11 +70,9 @@ func (t *Terminal) draw(it item) {
 		t.screen.Write(it.data)
 		t.blank = false
 	case store.Resize:
-		if ValidSize(it.event.Cols, it.event.Rows) {
-			t.screen.Resize(it.event.Cols, it.event.Rows)
-		}
+		t.screen.Resize(it.event.Cols, it.event.Rows)
 	case store.Reset:
-		t.screen, t.blank = t.cfg.NewScreen(t.screenSize(it.event)), true
+		t.screen, t.blank = screen.New(it.event.Cols, it.event.Rows), true
 	}
 }
 

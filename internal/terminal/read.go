@@ -10,16 +10,14 @@ const (
 	smallRead = 4 << 10   // what an idle terminal holds
 	largeRead = 256 << 10 // once more than that comes at a time
 
-	maxBehind  = 1 << 20 // output that the screen may be behind
-	maxUnsaved = 4 << 20 // more than PID 1 keeps, so a guard only
+	maxBehind  = 512 << 10 // output that the screen may be behind
+	maxUnsaved = 4 << 20   // more than PID 1 keeps, so a guard only
 )
 
 // read moves output from the Pty to the log, to the screen and to the clients,
 // until Close.
 func (t *Terminal) read() {
-	select {
-	case <-t.held:
-	case <-t.closing:
+	if !t.mayBegin() {
 		return
 	}
 	buf := make([]byte, smallRead)
@@ -33,13 +31,36 @@ func (t *Terminal) read() {
 			if !t.waitForRoom(len(chunk)) {
 				return
 			}
-			t.take(item{data: chunk}, off)
+			t.take(item{data: chunk})
 			continue
 		}
 		if !t.pause(err, program) {
 			return
 		}
 	}
+}
+
+// mayBegin waits for the first program, and for the first client where it is
+// held. It reports false after Close.
+func (t *Terminal) mayBegin() bool {
+	for _, c := range []<-chan struct{}{t.first(), t.held} {
+		select {
+		case <-c:
+		case <-t.closing:
+			return false
+		}
+	}
+	return true
+}
+
+// first is when a program was started, unless one runs already.
+func (t *Terminal) first() <-chan struct{} {
+	if t.cfg.PID == 0 {
+		return t.state.again
+	}
+	done := make(chan struct{})
+	close(done)
+	return done
 }
 
 // cut takes what was read out of the buffer without copying much: small pieces
@@ -94,12 +115,11 @@ func (t *Terminal) program() int {
 	return t.state.program
 }
 
-// take stores an item and hands it on. off is where the Pty's stream stands
-// after it.
-func (t *Terminal) take(it item, off uint64) {
+// take stores output and hands it on.
+func (t *Terminal) take(it item) {
 	t.storing.Lock()
 	defer t.storing.Unlock()
-	t.save(it, off)
+	t.save(it)
 	t.publish(it)
 	if t.cfg.Activity != nil {
 		t.cfg.Activity()
@@ -114,19 +134,27 @@ func (t *Terminal) waitForRoom(n int) bool {
 		if !wait {
 			return true
 		}
-		var late <-chan time.Time
-		if !until.IsZero() {
-			timer := time.NewTimer(time.Until(until))
-			defer timer.Stop()
-			late = timer.C
-		}
-		select {
-		case <-t.room:
-		case <-late:
-		case <-t.closing:
+		if !t.sleep(until) {
 			return false
 		}
 	}
+}
+
+// sleep waits for room, until then at most unless that is zero.
+func (t *Terminal) sleep(until time.Time) bool {
+	var late <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-t.room:
+	case <-late:
+	case <-t.closing:
+		return false
+	}
+	return true
 }
 
 // mustWait reports whether there is no room for n bytes and, if that is only
@@ -134,7 +162,7 @@ func (t *Terminal) waitForRoom(n int) bool {
 func (t *Terminal) mustWait(n int) (bool, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.behind > maxBehind {
+	if t.behind > maxBehind || t.state.unsaved > maxUnsaved {
 		return true, time.Time{}
 	}
 	for c := range t.clients {

@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -14,9 +13,9 @@ const retryAfter = time.Second
 // written items wait in memory and are not acknowledged: PID 1 keeps them too,
 // and lets the program wait when it has a megabyte of them, so nothing is lost
 // if the daemon dies meanwhile. The caller holds storing.
-func (t *Terminal) save(it item, off uint64) {
+func (t *Terminal) save(it item) {
 	if len(t.unsaved) > 0 {
-		t.unsaved = append(t.unsaved, it)
+		t.keepUnsaved(it)
 		return
 	}
 	if t.store.Full() {
@@ -28,12 +27,18 @@ func (t *Terminal) save(it item, off uint64) {
 	}
 	rest, err := t.write(it)
 	if err != nil {
-		t.unsaved = append(t.unsaved, rest)
+		t.keepUnsaved(rest)
 		t.degrade(err)
 		return
 	}
 	t.acknowledge(it)
-	_ = off
+}
+
+func (t *Terminal) keepUnsaved(it item) {
+	t.unsaved = append(t.unsaved, it)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.unsaved += len(it.data)
 }
 
 // write stores one item. On an error it returns what is left of it.
@@ -95,8 +100,11 @@ func (t *Terminal) saveAgain() {
 	}
 	t.log.Info("terminal log written again")
 	t.mu.Lock()
-	t.state.degraded = ""
+	t.state.degraded, t.state.unsaved = "", 0
 	t.tell(controlDegraded(""))
+	for w := range t.watchers {
+		wake(w)
+	}
 	t.mu.Unlock()
 	if t.cfg.Degraded != nil {
 		t.cfg.Degraded(nil)
@@ -117,5 +125,3 @@ func (t *Terminal) saveLeft() error {
 	t.unsaved = nil
 	return nil
 }
-
-var errClosed = errors.New("the terminal is closed")

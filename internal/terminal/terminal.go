@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coop-dev/coop/internal/terminal/screen"
 	"github.com/coop-dev/coop/internal/terminal/store"
 )
 
@@ -22,7 +23,9 @@ type Config struct {
 	Dir     string // sandboxes/<id>/terminals/<n>; made if it is not there
 	Pty     Pty
 
-	PID      int // of a program that runs already, found by a new daemon; 0: Started will tell
+	// PID is of a program that a new daemon found on the terminal, still running
+	// or ended unnoticed, so that its output has to be read; 0: Started will tell.
+	PID      int
 	Restarts int // how often one was started again before
 
 	Cols, Rows int   // 0: what the log says, else 80 × 24
@@ -37,8 +40,7 @@ type Config struct {
 	CtrlCDebounce time.Duration
 	Block         [][]byte
 
-	NewScreen func(cols, rows int) Screen
-	Log       *slog.Logger
+	Log *slog.Logger
 
 	Activity func()            // input or output; called often, must not block
 	Degraded func(cause error) // the log cannot be written; nil: it can again
@@ -70,7 +72,7 @@ type Terminal struct {
 	stored  uint64 // offset in the Pty's stream up to which everything is stored
 
 	drawing sync.Mutex
-	screen  Screen
+	screen  *screen.Screen
 
 	mu       sync.Mutex
 	backlog  []item // published, not drawn
@@ -79,6 +81,7 @@ type Terminal struct {
 	painting bool
 	blank    bool // nothing was drawn since the screen was new
 	clients  map[*Client]struct{}
+	watchers map[chan struct{}]struct{}
 	turn     uint64 // counts activity; the client with the highest decides the size
 	state    state
 	mercy    mercy
@@ -112,9 +115,9 @@ func Open(cfg Config) (*Terminal, error) {
 	}
 	t := &Terminal{
 		cfg: cfg, log: cfg.Log.With("terminal", cfg.Number), store: l,
-		clients: map[*Client]struct{}{}, drawn: make(chan struct{}, 1), room: make(chan struct{}, 1),
+		clients: map[*Client]struct{}{}, watchers: map[chan struct{}]struct{}{}, drawn: make(chan struct{}, 1), room: make(chan struct{}, 1),
 		held: make(chan struct{}), closing: make(chan struct{}),
-		state: state{command: cfg.Command, pid: cfg.PID, running: cfg.PID != 0, restarts: cfg.Restarts, again: make(chan struct{}, 1)},
+		state: state{command: cfg.Command, pid: cfg.PID, running: cfg.PID != 0, restarts: cfg.Restarts, drained: make(chan struct{}), again: make(chan struct{}, 1)},
 	}
 	if err := t.takeUp(); err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -153,7 +156,9 @@ func (t *Terminal) takeUp() error {
 		return t.begin()
 	}
 	t.stored = next
-	return t.store.Replay(t.load, func(p []byte) { t.draw(item{data: p}) }, func(e store.Event) { t.draw(item{event: e}) })
+	err := t.store.Replay(t.load, func(p []byte) { t.draw(item{data: p}) }, t.replay)
+	t.state.title = t.screen.Title()
+	return err
 }
 
 func (t *Terminal) begin() error {
@@ -161,8 +166,8 @@ func (t *Terminal) begin() error {
 	if !ValidSize(cols, rows) {
 		cols, rows = defaultCols, defaultRows
 	}
-	t.state.cols, t.state.rows = cols, rows
-	t.screen, t.blank = t.cfg.NewScreen(cols, rows), true
+	t.state.cols, t.state.rows, t.state.fresh = cols, rows, true
+	t.screen, t.blank = screen.New(cols, rows), true
 	if err := t.store.Begin(t.start(0)); err != nil {
 		return fmt.Errorf("begin terminal log: %w", err)
 	}
@@ -185,12 +190,21 @@ func (t *Terminal) load(s store.Start) error {
 		s.Cols, s.Rows = defaultCols, defaultRows
 	}
 	t.state.cols, t.state.rows, t.blank = s.Cols, s.Rows, s.Blank
-	t.screen = t.cfg.NewScreen(s.Cols, s.Rows)
-	if err := t.screen.Load(s.State); err != nil {
+	loaded, err := screen.Load(s.State)
+	if err != nil {
 		t.log.Warn("terminal screen not taken up", "err", err)
-		t.screen = t.cfg.NewScreen(s.Cols, s.Rows)
+		loaded = screen.New(s.Cols, s.Rows)
 	}
+	t.screen = loaded
 	return nil
+}
+
+// replay applies an event of the log.
+func (t *Terminal) replay(e store.Event) {
+	if e.Kind == store.Resize && ValidSize(e.Cols, e.Rows) {
+		t.state.cols, t.state.rows = e.Cols, e.Rows
+	}
+	t.draw(item{event: e})
 }
 
 // Number is its number.

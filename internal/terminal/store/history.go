@@ -11,6 +11,7 @@ import (
 type History struct {
 	parts []part
 	size  int64
+	end   uint64
 }
 
 type part struct {
@@ -22,7 +23,7 @@ type part struct {
 
 // History opens what is stored now.
 func (l *Log) History() (*History, error) {
-	h := &History{}
+	h := &History{end: l.End()}
 	for _, s := range l.segments {
 		f, err := l.root.Open(segmentName(s.Base))
 		if errors.Is(err, os.ErrNotExist) {
@@ -39,6 +40,9 @@ func (l *Log) History() (*History, error) {
 
 // Size is how many bytes there are.
 func (h *History) Size() int64 { return h.size }
+
+// End is the offset in the log at which it ends.
+func (h *History) End() uint64 { return h.end }
 
 // ReadAt reads across segments.
 func (h *History) ReadAt(p []byte, off int64) (n int, err error) {

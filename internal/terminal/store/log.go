@@ -158,6 +158,28 @@ func (l *Log) Note(e Event) error {
 	return nil
 }
 
+// ReadAt copies stored bytes from offset off of the log on; 0: there are none
+// yet. at is where they begin, past off when what was there is gone.
+func (l *Log) ReadAt(p []byte, off uint64) (n int, at uint64, err error) {
+	for _, s := range l.segments {
+		if off >= s.end() || s.size == 0 {
+			continue
+		}
+		at = max(off, s.Base)
+		f, err := l.root.Open(segmentName(s.Base))
+		if err != nil {
+			return 0, at, err
+		}
+		defer f.Close()
+		n, err = f.ReadAt(p[:min(uint64(len(p)), s.end()-at)], s.head+int64(at-s.Base))
+		if err == io.EOF {
+			err = nil
+		}
+		return n, at, err
+	}
+	return 0, off, nil
+}
+
 // Full reports whether it is time for another segment.
 func (l *Log) Full() bool {
 	return l.Empty() || l.newest().size >= max(l.keep, minSegment) || l.noted >= maxEvents*eventSize
