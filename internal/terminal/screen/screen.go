@@ -1,56 +1,136 @@
-// Package screen keeps what a terminal shows: it reads the output of a program
-// as a terminal would and can say at any byte what is on the screen.
 package screen
+
+// The largest screen. A client asks for a size, so it must not be able to ask
+// for all of the daemon's memory.
+const (
+	MaxCols = 1000
+	MaxRows = 500
+)
 
 // Screen is the state of one terminal. It is not safe for concurrent use.
 type Screen struct {
 	cols, rows int
+	grids      [2]grid // indexed by onMain and onAlt
+	active     int
+
+	cursor
+	saved       [2]cursor // one for each grid, as in xterm
+	top, bottom int       // scroll region, inclusive
+	single      uint8     // G2 or G3 for the next character only
+	last        rune      // what REP repeats: the character just printed, else 0
+	lastX       int       // where it was put
+
+	modes
+	tabs     tabStops
+	keyboard [2]keyboard
+
+	parser
+	texts clusterTable
+	links linkTable
+	title
+	faults int
 }
 
-// New returns an empty screen.
-func New(cols, rows int) *Screen { return &Screen{cols: cols, rows: rows} }
+const (
+	onMain = iota
+	onAlt
+)
 
-// Write feeds output of the program. It never panics and never blocks.
-func (s *Screen) Write(p []byte) {}
+// cursor is what DECSC saves.
+type cursor struct {
+	x, y   int
+	wrap   bool // the last column was written: the next character wraps first
+	origin bool
+	pen    style
+	sets   charsets
+}
 
-// Resize changes the size as a terminal does, without reflow.
-func (s *Screen) Resize(cols, rows int) { s.cols, s.rows = cols, rows }
+// New returns an empty screen of that size, brought into the bounds of
+// MaxCols and MaxRows.
+func New(cols, rows int) *Screen {
+	s := &Screen{cols: clamp(cols, 1, MaxCols), rows: clamp(rows, 1, MaxRows)}
+	s.reset()
+	return s
+}
+
+// reset is RIS: all but the title as in a new screen.
+func (s *Screen) reset() {
+	*s = Screen{cols: s.cols, rows: s.rows, title: s.title, faults: s.faults}
+	s.bottom = s.rows - 1
+	s.grids[onMain] = newGrid(s.cols, s.rows)
+	s.modes.reset()
+	s.tabs.reset()
+}
 
 // Size returns the columns and rows.
 func (s *Screen) Size() (cols, rows int) { return s.cols, s.rows }
 
-// Snapshot returns what has to be written to a terminal of the same size to
-// make it show this screen; live output may follow directly.
-func (s *Screen) Snapshot() []byte { return nil }
+// Write feeds output of the program.
+//
+// The output is hostile and this is a few hundred branches, so a fault in them
+// costs the screen (it is emptied, and redrawn when the program next does), not
+// the daemon.
+func (s *Screen) Write(p []byte) {
+	defer func() {
+		if recover() != nil {
+			s.faults++
+			s.reset()
+		}
+	}()
+	s.write(p)
+}
 
-// Title is the window title the program asked for, made safe to print.
-func (s *Screen) Title() string { return "" }
+// Faults counts the writes the emulator failed on: each is a defect to report.
+func (s *Screen) Faults() int { return s.faults }
 
-// Text is the visible screen as plain text, one line a row.
-func (s *Screen) Text() string { return "" }
+// Resize changes the size as xterm does: no reflow, rows below the cursor go
+// first, and what no longer fits is gone. Programs redraw on SIGWINCH.
+func (s *Screen) Resize(cols, rows int) {
+	cols, rows = clamp(cols, 1, MaxCols), clamp(rows, 1, MaxRows)
+	if cols == s.cols && rows == s.rows {
+		return
+	}
+	for i := range s.grids {
+		if s.grids[i].cells == nil {
+			continue
+		}
+		at := &s.saved[i]
+		if i == s.active {
+			at = &s.cursor
+		}
+		gone := s.grids[i].resize(cols, rows, at.y)
+		at.y -= gone
+		if i == s.active {
+			s.saved[i].y -= gone
+		}
+	}
+	s.cols, s.rows = cols, rows
+	s.top, s.bottom = 0, rows-1
+	s.last = 0
+	s.cursor.fit(cols, rows)
+	s.saved[onMain].fit(cols, rows)
+	s.saved[onAlt].fit(cols, rows)
+}
 
-// Faults counts the writes that the emulator failed on.
-func (s *Screen) Faults() int { return 0 }
+func (c *cursor) fit(cols, rows int) {
+	c.x, c.y, c.wrap = clamp(c.x, 0, cols-1), clamp(c.y, 0, rows-1), false
+}
 
-// Save returns a checkpoint that Load turns into an equal screen.
-func (s *Screen) Save() []byte { return nil }
+// switchTo shows the other grid. The alternate one starts empty and is given up
+// when it is left, as in tmux and xterm.js: half of the memory of a terminal
+// that shows a shell.
+func (s *Screen) switchTo(which int) {
+	if s.active == which {
+		return
+	}
+	s.active = which
+	s.keyboard[onAlt], s.saved[onAlt] = keyboard{}, cursor{}
+	s.grids[onAlt] = grid{}
+	if which == onAlt {
+		s.grids[onAlt] = newGrid(s.cols, s.rows)
+	}
+}
 
-// Load reads a checkpoint made by Save.
-func Load(b []byte) (*Screen, error) { return New(80, 24), nil }
+func (s *Screen) line(y int) []cell { return s.grids[s.active].line(y) }
 
-// Diff says how two screens differ, empty if they do not.
-func Diff(a, b *Screen) string { return "" }
-
-// Leave returns what brings a viewer's terminal back to its defaults when it
-// stops showing a screen.
-func Leave() []byte { return nil }
-
-// Sanitizer makes output safe to show later: text, line ends and colours stay.
-// The zero value is ready; chunks may be cut anywhere.
-type Sanitizer struct{}
-
-// Append appends the safe form of src to dst.
-func (z *Sanitizer) Append(dst, src []byte) []byte { return append(dst, src...) }
-
-// Sanitize appends the safe form of a whole output to dst.
-func Sanitize(dst, src []byte) []byte { var z Sanitizer; return z.Append(dst, src) }
+func clamp(v, lo, hi int) int { return max(lo, min(v, hi)) }
