@@ -10,7 +10,9 @@ import (
 // would take gigabytes.
 const (
 	MaxCols = 1000
-	MaxRows = 1000
+	MaxRows = 500
+
+	defaultScrollback = 256 << 10
 
 	defaultCols = 80
 	defaultRows = 24

@@ -1,0 +1,46 @@
+package terminal
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/coop-dev/coop/api"
+)
+
+// Errors of the calls of clients.
+var (
+	ErrReadOnly = errors.New("the client is read-only")
+	errClosed   = errors.New("the terminal is closed")
+)
+
+// tell sends a control frame to every client. The caller holds mu.
+func (t *Terminal) tell(control api.Control) {
+	for c := range t.clients {
+		c.pushControl(control)
+	}
+}
+
+func controlExit(s Status) api.Control {
+	return api.Control{Type: "exit", Kept: s.Kept, Exit: &api.ExecResult{
+		ExitCode: s.Code, Signal: s.Signal, TimedOut: s.TimedOut, DurationMs: s.Duration.Milliseconds(),
+	}}
+}
+
+func controlDegraded(reason string) api.Control {
+	return api.Control{Type: "degraded", Reason: reason}
+}
+
+// freshStart is sent to viewers when another program begins: what the last one
+// showed moves into their scrollback, its modes are undone, and the screen is
+// empty.
+func freshStart(rows int) []byte {
+	return []byte(leave() + scrollOff(rows) + home)
+}
+
+// home clears the screen, for what is drawn from its top.
+const home = "\x1b[H\x1b[2J"
+
+// scrollOff moves what is on a viewer's screen into its scrollback.
+func scrollOff(rows int) string {
+	return "\x1b[999;1H" + strings.Repeat("\n", rows)
+}
