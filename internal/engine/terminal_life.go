@@ -114,12 +114,11 @@ func (e *Engine) killProgram(s *seat, p *launch.Program) {
 }
 
 // agentEnded decides whether terminal 0 gets its program again.
+//
+// Clients take an exit for the end of the terminal, so they are told of one only
+// if it is.
 func (e *Engine) agentEnded(ts *terminals, s *seat, status terminal.Status) {
-	if err := s.hub.Exited(s.over, status); err != nil {
-		return
-	}
-	if ts.isEnding() {
-		s.finish()
+	if err := s.hub.Drain(s.over); err != nil {
 		return
 	}
 	l, n := ts.live.Load(), s.noted()
@@ -128,8 +127,9 @@ func (e *Engine) agentEnded(ts *terminals, s *seat, status terminal.Status) {
 		quick = n.Quick + 1
 	}
 	switch {
-	case !l.spec.Session.Restarts():
+	case ts.isEnding() || !l.spec.Session.Restarts():
 		s.finish()
+		_ = s.hub.Exited(s.over, status) // drained already
 	case quick >= guardCount:
 		s.finish()
 		s.hub.Failed(fmt.Sprintf("it ended %d times within %s each, last with %s; coop restart starts it again", quick, guardTime, inWords(status)))
@@ -199,12 +199,13 @@ func (e *Engine) obey(ts *terminals, s *seat, o order) error {
 	if err != nil {
 		return err
 	}
-	if err := s.hub.Exited(s.over, statusOf(end, false)); err != nil && s.over.Err() != nil {
+	if err := s.hub.Drain(s.over); err != nil {
 		return err
 	}
 	n := s.noted()
 	if o.next == nil {
 		s.finish()
+		_ = s.hub.Exited(s.over, statusOf(end, false)) // drained already
 		s.hub.Failed("it was killed; coop restart starts it again")
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/coop-dev/coop/internal/launch"
 	"github.com/coop-dev/coop/internal/sandbox"
 	"github.com/coop-dev/coop/internal/terminal"
+	"github.com/coop-dev/coop/internal/terminal/filter"
 )
 
 // seatNote is what PID 1 keeps of a program on a terminal for the next daemon.
@@ -94,12 +95,13 @@ func (e *Engine) openSeat(ctx context.Context, l *live, number int, r terminal.R
 	if err != nil {
 		return nil, explainSpawn(Command{Command: shownCommand(r), User: r.User}, err)
 	}
-	made, err := e.takeSeat(l, pty, n)
+	made, err := e.takeSeat(l, pty, n, false)
 	if err != nil {
 		e.abandonTerminal(l.id, pty)
 		return nil, diskError(err)
 	}
 	s = made
+	s.hub.Started(shownCommand(r), pty.Program().PID)
 	go e.watchSeat(l.terminals, s)
 	return s, nil
 }
@@ -124,9 +126,10 @@ func (e *Engine) abandonTerminal(id sandbox.ID, t *launch.Terminal) {
 // holdTime is how long the output of a command waits for its client.
 const holdTime = 10 * time.Second
 
-// takeSeat opens the log of a terminal and begins to serve it.
-func (e *Engine) takeSeat(l *live, pty *launch.Terminal, n seatNote) (*seat, error) {
-	block, err := terminal.ParseBlock(l.spec.Session.Block)
+// takeSeat opens the log of a terminal and begins to serve it. found says that
+// its program was started by an earlier daemon.
+func (e *Engine) takeSeat(l *live, pty *launch.Terminal, n seatNote, found bool) (*seat, error) {
+	block, err := filter.ParseAll(l.spec.Session.Block)
 	if err != nil {
 		return nil, err
 	}
@@ -135,10 +138,8 @@ func (e *Engine) takeSeat(l *live, pty *launch.Terminal, n seatNote) (*seat, err
 		Pty: ptyOf{pty}, Restarts: n.Restarts, Cols: n.Request.Cols, Rows: n.Request.Rows,
 		Scrollback: l.spec.Session.Scrollback(), Log: e.Log.With("sandbox", l.id),
 	}
-	select {
-	case <-pty.Program().Done():
-	default:
-		cfg.PID = pty.Program().PID
+	if found { // also if it has ended: its last output may still have to be read
+		cfg.PID = max(pty.Program().PID, 1)
 	}
 	switch n.Request.Role {
 	case terminal.RoleAgent:

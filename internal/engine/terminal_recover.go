@@ -29,7 +29,7 @@ func (e *Engine) resumeTerminals(l *live) {
 // want of disk space for instance, what runs on it must not suffer: its output
 // waits with PID 1, and the next daemon tries again.
 func (e *Engine) resumeTerminal(l *live, pty *launch.Terminal, n seatNote) {
-	s, err := e.takeSeat(l, pty, n)
+	s, err := e.takeSeat(l, pty, n, true)
 	if err != nil {
 		e.Log.Error("take up terminal", "sandbox", l.id, "terminal", pty.Number, "err", err)
 		_ = pty.Close() // our hold only
