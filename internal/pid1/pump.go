@@ -143,18 +143,22 @@ func (in *Init) move(t *terminal) bool {
 		}
 		switch {
 		case err == ring.ErrFull:
+			t.ring.Tell()
 			if !t.ring.Want() {
 				return false // its space event brings us back
 			}
 		case err == unix.EINTR:
 		case left && (err != nil || n == 0 || r.drained > leftover):
-			in.finish(r)
+			t.ring.Tell()
+			in.finish(r) // from here on it may be forgotten at any moment
 			return false
 		case err != nil || n == 0: // EAGAIN, or EIO: nobody has it open at present
+			t.ring.Tell()
 			t.ring.Rest()
 			return false
 		}
 	}
+	t.ring.Tell()
 	return true
 }
 

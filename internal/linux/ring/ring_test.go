@@ -72,6 +72,7 @@ func (s source) fill(t testing.TB, w *Writer, b []byte) {
 		}
 		for left := n; left > 0; {
 			got, err := w.Fill(int(s.out.Fd()))
+			w.Tell()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -415,6 +416,9 @@ func TestConcurrent(t *testing.T) {
 	wg.Go(func() {
 		for w.Head() < total {
 			_, err := w.Fill(int(s.out.Fd()))
+			if rand.IntN(3) == 0 || err == ErrFull {
+				w.Tell()
+			}
 			if err == ErrFull && !w.Want() {
 				p := []unix.PollFd{{Fd: int32(w.SpaceEvent()), Events: unix.POLLIN}}
 				_, _ = unix.Poll(p, -1)
