@@ -298,6 +298,19 @@ func (c *Client) take() (Frame, found) {
 	return f, aFrame
 }
 
+// Tell queues a control frame for this client alone. One that is not taken yet
+// is not queued twice.
+func (c *Client) Tell(control api.Control) {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	for _, e := range c.queue {
+		if e.control != nil && e.control.Type == control.Type {
+			return
+		}
+	}
+	c.pushControl(control)
+}
+
 // Close takes the client away; the size goes to the one that was active before
 // it. It may be called twice.
 func (c *Client) Close() {
