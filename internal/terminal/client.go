@@ -113,13 +113,13 @@ func (t *Terminal) pushScreen(c *Client, lagged bool) {
 	t.drawToSize()
 	cols, rows := t.screen.Size()
 	c.pushControl(api.Control{Type: "screen", Cols: cols, Rows: rows, Lagged: lagged})
-	c.add(entry{data: append([]byte(leave()+home), t.screen.Snapshot()...)})
+	c.add(entry{data: t.screen.Snapshot()})
 }
 
 // pushBacklog queues what is published and not drawn.
 func (t *Terminal) pushBacklog(c *Client) {
 	for _, it := range t.backlog {
-		c.add(c.entry(it, t.state.rows))
+		c.add(c.entry(it))
 	}
 }
 
@@ -167,11 +167,11 @@ func (t *Terminal) resync(c *Client) {
 func final(e entry) bool { return e.control.Type == "exit" || e.control.Type == "detached" }
 
 // push queues what was published. The caller holds mu.
-func (c *Client) push(it item, rows int) {
+func (c *Client) push(it item) {
 	if c.lagging {
 		return
 	}
-	e := c.entry(it, rows)
+	e := c.entry(it)
 	if c.bytes > 0 && c.bytes+len(e.data) > maxQueue {
 		c.lag()
 		return
@@ -191,12 +191,12 @@ func (c *Client) lag() {
 	wake(c.wake)
 }
 
-func (c *Client) entry(it item, rows int) entry {
+func (c *Client) entry(it item) entry {
 	switch it.event.Kind {
 	case store.Resize:
 		return entry{control: &api.Control{Type: "resize", Cols: it.event.Cols, Rows: it.event.Rows}}
 	case store.Reset:
-		return entry{data: freshStart(rows)}
+		return entry{data: freshStart(it.event.Cols, it.event.Rows)}
 	}
 	return entry{data: it.data}
 }
@@ -296,6 +296,19 @@ func (c *Client) take() (Frame, found) {
 		c.queue = nil
 	}
 	return f, aFrame
+}
+
+// Tell queues a control frame for this client alone. One that is not taken yet
+// is not queued twice.
+func (c *Client) Tell(control api.Control) {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	for _, e := range c.queue {
+		if e.control != nil && e.control.Type == control.Type {
+			return
+		}
+	}
+	c.pushControl(control)
 }
 
 // Close takes the client away; the size goes to the one that was active before

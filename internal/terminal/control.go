@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coop-dev/coop/api"
+	"github.com/coop-dev/coop/internal/terminal/screen"
 )
 
 // Errors of the calls of clients.
@@ -32,13 +33,11 @@ func controlDegraded(reason string) api.Control {
 
 // freshStart is sent to viewers when another program begins: what the last one
 // showed moves into their scrollback, its modes are undone, and the screen is
-// empty.
-func freshStart(rows int) []byte {
-	return []byte(leave() + scrollOff(rows) + home)
+// as a new one.
+func freshStart(cols, rows int) []byte {
+	b := append(screen.Leave(), scrollOff(rows)...)
+	return append(b, screen.New(cols, rows).Snapshot()...)
 }
-
-// home clears the screen, for what is drawn from its top.
-const home = "\x1b[H\x1b[2J"
 
 // scrollOff moves what is on a viewer's screen into its scrollback.
 func scrollOff(rows int) string {

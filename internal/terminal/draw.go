@@ -16,7 +16,7 @@ func (t *Terminal) publish(it item) {
 		t.state.cols, t.state.rows = it.event.Cols, it.event.Rows
 	}
 	for c := range t.clients {
-		c.push(it, t.state.rows)
+		c.push(it)
 	}
 	for w := range t.watchers {
 		wake(w)

@@ -107,7 +107,6 @@ func (t *Terminal) scrollback(o ClientOptions) []byte {
 	if i := bytes.IndexByte(raw, '\n'); from > 0 && i >= 0 {
 		raw = raw[i+1:] // the first line may be half a one, or half an escape sequence
 	}
-	return bytes.ReplaceAll(screen.Sanitize(nil, raw), []byte("\n"), []byte("\r\n"))
+	plain := bytes.ReplaceAll(screen.Sanitize(nil, raw), []byte("\r\n"), []byte("\n"))
+	return bytes.ReplaceAll(plain, []byte("\n"), []byte("\r\n"))
 }
-
-func leave() string { return string(screen.Leave()) }
