@@ -218,7 +218,8 @@ func (e *Engine) begin(ctx context.Context, l *live) error {
 	if l.spec.Agent.Command == "" {
 		return nil
 	}
-	return e.startAgent(ctx, l)
+	_, _, err := e.startAgent(ctx, l, 0, 0)
+	return err
 }
 
 // StopAll stops every running sandbox, for a shutdown that keeps none.

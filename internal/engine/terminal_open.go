@@ -34,11 +34,19 @@ func (p ptyOf) Write(b []byte) (int, error) {
 }
 
 // OpenTerminal starts a program on a new terminal. made is false when a live
-// shell was found instead.
+// shell was found instead. RoleAgent asks for terminal 0, whose program the
+// sandbox knows: one without an agent gets a shell there when somebody wants it.
 func (e *Engine) OpenTerminal(ctx context.Context, ref string, r terminal.Request) (t *terminal.Terminal, made bool, err error) {
 	l, err := e.find(ctx, ref)
 	if err != nil {
 		return nil, false, err
+	}
+	if r.Role == terminal.RoleAgent {
+		s, made, err := e.startAgent(ctx, l, r.Cols, r.Rows)
+		if err != nil {
+			return nil, false, err
+		}
+		return s.hub, made, nil
 	}
 	if r.Reuse && r.Role == terminal.RoleShell {
 		if s := liveShell(l); s != nil {
@@ -63,14 +71,16 @@ func liveShell(l *live) *seat {
 }
 
 // startAgent makes terminal 0 if there is none.
-func (e *Engine) startAgent(ctx context.Context, l *live) error {
+func (e *Engine) startAgent(ctx context.Context, l *live, cols, rows int) (s *seat, made bool, err error) {
 	l.terminals.agent.Lock()
 	defer l.terminals.agent.Unlock()
-	if l.terminals.get(0) != nil {
-		return nil
+	if s := l.terminals.get(0); s != nil {
+		return s, false, nil
 	}
-	_, err := e.openSeat(ctx, l, 0, agentRequest(l.spec))
-	return err
+	r := agentRequest(l.spec)
+	r.Cols, r.Rows = cols, rows
+	s, err = e.openSeat(ctx, l, 0, r)
+	return s, true, err
 }
 
 // agentRequest is what runs on terminal 0.

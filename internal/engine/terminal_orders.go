@@ -107,9 +107,9 @@ func (e *Engine) restartAgent(ctx context.Context, l *live, r terminal.Restart, 
 	if l = e.running(l.id); l == nil {
 		return nil, sandbox.Errorf(sandbox.Conflict, "the sandbox is being stopped")
 	}
-	s := l.terminals.get(0)
-	if s == nil {
-		return l, e.startAgent(ctx, l)
+	s, made, err := e.startAgent(ctx, l, 0, 0)
+	if err != nil || made {
+		return l, err
 	}
 	next := agentRequest(l.spec)
 	return l, s.tell(ctx, order{next: &next})

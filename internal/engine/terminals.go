@@ -165,16 +165,11 @@ func (e *Engine) Terminals(ctx context.Context, ref string) ([]*terminal.Termina
 }
 
 // Terminal is a live one, or one that has ended and whose end nobody has seen
-// yet. Terminal 0 of a sandbox without an agent is made when it is asked for.
+// yet.
 func (e *Engine) Terminal(ctx context.Context, ref string, n int) (*terminal.Terminal, error) {
 	l, err := e.find(ctx, ref)
 	if err != nil {
 		return nil, err
-	}
-	if n == 0 {
-		if err := e.startAgent(ctx, l); err != nil {
-			return nil, err
-		}
 	}
 	s := l.terminals.get(n)
 	if s == nil {

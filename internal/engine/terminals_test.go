@@ -357,9 +357,15 @@ func TestTerminalRefusals(t *testing.T) {
 		t.Error(err)
 	}
 	// Terminal 0 comes when it is asked for.
-	hub, err := w.Terminal(ctx, box, 0)
-	if err != nil {
-		t.Fatal(err)
+	if _, err := w.Terminal(ctx, box, 0); sandbox.CodeOf(err) != sandbox.NotFound {
+		t.Error(err)
+	}
+	hub, made, err := w.OpenTerminal(ctx, box, terminal.Request{Role: terminal.RoleAgent, Cols: 70, Rows: 20})
+	if err != nil || !made {
+		t.Fatal(made, err)
+	}
+	if again, made, err := w.OpenTerminal(ctx, box, terminal.Request{Role: terminal.RoleAgent}); err != nil || made || again != hub {
+		t.Error(made, err)
 	}
 	v := view(t, hub)
 	v.types("echo $((40+2))\r")
