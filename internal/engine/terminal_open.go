@@ -148,13 +148,13 @@ func (e *Engine) takeSeat(l *live, pty *launch.Terminal, n seatNote, found bool)
 		Pty: ptyOf{pty}, Restarts: n.Restarts, Cols: n.Request.Cols, Rows: n.Request.Rows,
 		Scrollback: l.spec.Session.Scrollback(), Log: e.Log.With("sandbox", l.id),
 	}
-	if found { // also if it has ended: its last output may still have to be read
-		cfg.PID = max(pty.Program().PID, 1)
-	}
-	switch n.Request.Role {
-	case terminal.RoleAgent:
+	if n.Request.Role == terminal.RoleAgent {
 		cfg.CtrlCDebounce, cfg.Block = l.spec.Session.Debounce(), block
-	case terminal.RoleExec:
+	}
+	switch {
+	case found: // also if it has ended: its last output may still have to be read
+		cfg.PID = max(pty.Program().PID, 1)
+	case n.Request.Role == terminal.RoleExec:
 		cfg.Hold = holdTime
 	}
 	hub, err := terminal.Open(cfg)
