@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// localTerminal is the terminal a person sits at. Between enter and leave it is
+// raw and shows what a program in a sandbox writes; outside of that it is as it
+// was, modes that the program left on included. Both may be called any number
+// of times, in any order of trouble, from one goroutine; Write from another.
+type localTerminal struct {
+	in, out *os.File
+
+	cooked *term.State // how it was before enter; nil when it is not raw
+
+	// pen is held while writing. It is a channel because leave must not wait
+	// for ever: a write to a terminal that somebody has stopped never returns.
+	pen   chan struct{}
+	shown bool // what is written is shown
+	modes modeTracker
+}
+
+// errNotShown is a write after leave.
+var errNotShown = errors.New("the terminal is not ours")
+
+// stuckTime is how long leave waits for a terminal that takes nothing.
+const stuckTime = time.Second
+
+// localTerminal gives the terminal of this command, or nil when its input or
+// its output is something else.
+func (a *app) localTerminal() *localTerminal {
+	in, ok := a.streams.In.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return nil
+	}
+	out, ok := a.streams.Out.(*os.File)
+	if !ok || !term.IsTerminal(int(out.Fd())) {
+		return nil
+	}
+	return newLocalTerminal(in, out)
+}
+
+func newLocalTerminal(in, out *os.File) *localTerminal {
+	return &localTerminal{in: in, out: out, pen: make(chan struct{}, 1)}
+}
+
+// size is the terminal's, or what old ones had when it does not know.
+func (l *localTerminal) size() (cols, rows int) {
+	cols, rows, err := term.GetSize(int(l.out.Fd()))
+	if err != nil || cols <= 0 || rows <= 0 {
+		return 80, 24
+	}
+	return cols, rows
+}
+
+// enter makes the terminal raw. When it already is, somebody may have changed
+// it under us while we were stopped: it is made raw again, and what it shall go
+// back to stays.
+func (l *localTerminal) enter() error {
+	before, err := term.MakeRaw(int(l.in.Fd()))
+	if err != nil {
+		return fmt.Errorf("make terminal raw: %w", err)
+	}
+	if l.cooked == nil {
+		l.cooked = before
+	}
+	l.pen <- struct{}{}
+	l.shown = true
+	<-l.pen
+	return nil
+}
+
+// leave gives the terminal back.
+func (l *localTerminal) leave() {
+	if l.cooked == nil {
+		return
+	}
+	l.undo(true)
+	_ = term.Restore(int(l.in.Fd()), l.cooked) // it fails when the terminal is gone, and then nobody minds
+	l.cooked = nil
+}
+
+// undo brings the modes back. With last nothing is shown from here on.
+func (l *localTerminal) undo(last bool) {
+	select {
+	case l.pen <- struct{}{}:
+	case <-time.After(stuckTime):
+		return
+	}
+	l.shown = l.shown && !last
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		_, _ = l.out.Write(l.modes.undo()) // see leave
+		<-l.pen
+	}()
+	select {
+	case <-written:
+	case <-time.After(stuckTime):
+	}
+}
+
+// Write shows bytes of the program.
+func (l *localTerminal) Write(p []byte) (int, error) {
+	l.pen <- struct{}{}
+	defer func() { <-l.pen }()
+	if !l.shown {
+		return 0, errNotShown
+	}
+	_, _ = l.modes.Write(p) // it does not fail
+	return l.out.Write(p)
+}
+
+// remark shows a line of our own between those of the program, dimmed. It is
+// never more than a remark: nothing depends on whether it can be seen.
+func (l *localTerminal) remark(text string) {
+	_, _ = l.Write([]byte("\r\n\x1b[2mcoop: " + escape(text) + "\x1b[m\r\n"))
+}
+
+// newLine puts the cursor where a message may begin, after leave: below what is
+// on the screen, if that was painted rather than printed.
+func (l *localTerminal) newLine() {
+	l.pen <- struct{}{}
+	absolute := l.modes.absolute
+	<-l.pen
+	text := "\r\n"
+	if absolute {
+		text = "\x1b[999;1H\r\n"
+	}
+	_, _ = l.out.WriteString(text) // see remark
+}
