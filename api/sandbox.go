@@ -14,6 +14,7 @@ type CreateRequest struct {
 	Limits      *Limits           `json:"limits,omitempty"`
 	Security    *Security         `json:"security,omitempty"`
 	Agent       *Agent            `json:"agent,omitempty"`
+	Session     *Session          `json:"session,omitempty"`
 	Mounts      []Mount           `json:"mounts,omitempty"`
 	Driver      string            `json:"driver,omitempty"`
 	TTL         Duration          `json:"ttl,omitempty"`

@@ -27,7 +27,11 @@ func (o *createOptions) run(ctx context.Context, a *app) error {
 	if a.flags.sandbox != "" {
 		return &usageError{message: "create makes a new sandbox", hint: "--name gives it a name"}
 	}
-	req, err := o.spec.request()
+	dir, err := workingDir()
+	if err != nil {
+		return err
+	}
+	req, _, err := a.createRequest(dir, &o.spec)
 	if err != nil {
 		return err
 	}
@@ -36,7 +40,6 @@ func (o *createOptions) run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer c.Close()
-	a.warnUnreadFile()
 	sb, err := c.Create(ctx, req, client.WithIdempotencyKey(rand.Text()))
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coop-dev/coop/api"
 	"github.com/coop-dev/coop/client"
+	"github.com/coop-dev/coop/internal/config"
 )
 
 // How an error becomes an exit status; the first row that fits decides.
@@ -19,6 +20,7 @@ import (
 //	details.exitCode 126, 127     –                  that
 //	unreachable, lost, no answer  4                  125
 //	*api.Error                    api.Codes          125, timeout 124
+//	*config.Error                 2, as invalid      125
 //	anything else                 1                  125
 
 // exitBrokenPipe is what a shell shows for a program killed by SIGPIPE.
@@ -46,6 +48,7 @@ func (e *usageError) Error() string { return e.message }
 func exitStatus(err error) int {
 	var fixed *statusError
 	var failure *api.Error
+	var bad *config.Error
 	switch {
 	case err == nil:
 		return api.ExitOK
@@ -57,6 +60,8 @@ func exitStatus(err error) int {
 		return api.ExitUnreachable
 	case errors.As(err, &failure):
 		return codeExit(failure.Code)
+	case errors.As(err, &bad):
+		return codeExit(api.CodeInvalid)
 	}
 	return api.ExitError
 }

@@ -56,6 +56,7 @@ func unstarted(t *testing.T) *world {
 		t.Setenv(name, "")
 	}
 	t.Setenv("COOP_HOME", w.daemon.Home)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
 	return w
 }

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"text/tabwriter"
 
 	"golang.org/x/term"
 
 	"github.com/coop-dev/coop/api"
+	"github.com/coop-dev/coop/internal/config"
 )
 
 // The rules of output, for every verb:
@@ -52,28 +52,6 @@ func (a *app) detail(format string, args ...any) {
 	}
 }
 
-func (a *app) warnUnreadConfig() {
-	if a.flags.config != "" {
-		a.note("warning: --config is not read yet")
-	}
-}
-
-// warnUnreadFile says that a project's coop.toml has no effect yet: a file that
-// looks obeyed and is not would be worse than none.
-func (a *app) warnUnreadFile() {
-	dir, err := os.Getwd()
-	for ; err == nil; dir = filepath.Dir(dir) {
-		file := filepath.Join(dir, "coop.toml")
-		if _, err := os.Stat(file); err == nil {
-			a.note("warning: %s is not read yet; give flags instead", escape(file))
-			return
-		}
-		if dir == filepath.Dir(dir) {
-			return
-		}
-	}
-}
-
 // warnDegraded tells which fences a new sandbox lacks.
 func (a *app) warnDegraded(sb *api.Sandbox) {
 	for _, d := range sb.Degraded {
@@ -88,6 +66,11 @@ func (a *app) reportError(err error) {
 		return
 	case errors.Is(err, context.Canceled):
 		a.message("interrupted")
+		return
+	}
+	var bad *config.Error
+	if errors.As(err, &bad) {
+		a.reportProblems(bad)
 		return
 	}
 	a.message("%s", err)

@@ -45,7 +45,6 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{message: err.Error(), hint: cmd.CommandPath() + " --help"}
 	})
-	root.PersistentPreRun = func(*cobra.Command, []string) { a.warnUnreadConfig() }
 	root.Flags().SetInterspersed(false) // "coop diff --stat" is about diff, not about --stat
 	addGlobalFlags(root, a)
 	for _, verb := range verbs(a) {
@@ -82,7 +81,7 @@ func addGlobalFlags(root *cobra.Command, a *app) {
 	f.StringVar(&a.flags.home, "home", "", "where Coop keeps everything (COOP_HOME, default ~/.coop)")
 	f.StringVar(&a.flags.host, "host", "", "another daemon: unix:///path or http://host:port (COOP_HOST)")
 	f.StringVar(&a.flags.tokenFile, "token-file", "", "file with the token for --host (or COOP_TOKEN)")
-	f.StringVar(&a.flags.config, "config", "", "configuration file")
+	f.StringVar(&a.flags.config, "config", "", "this file instead of the coop.toml that is found")
 	f.StringVarP(&a.flags.sandbox, "sandbox", "s", "", "name, id or unique prefix of an id")
 	mustRegister(root.RegisterFlagCompletionFunc("sandbox", a.completeSandbox))
 }

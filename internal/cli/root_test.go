@@ -64,11 +64,6 @@ func TestHelp(t *testing.T) {
 	w.want(t, 0, "coop dev\n", "", "--version")
 }
 
-func TestConfigIsNotSilentlyIgnored(t *testing.T) {
-	w := newWorld(t)
-	w.want(t, 0, "", "coop: warning: --config is not read yet\n", "--config", "x.toml", "shutdown")
-}
-
 func TestDaemonVerb(t *testing.T) {
 	w := newWorld(t)
 	var got []string

@@ -61,7 +61,11 @@ func (o *runOptions) onExit() string {
 }
 
 func (o *runOptions) run(ctx context.Context, a *app, command []string) error {
-	req, err := o.spec.request()
+	dir, err := workingDir()
+	if err != nil {
+		return err
+	}
+	req, _, err := a.createRequest(dir, &o.spec)
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,6 @@ func (o *runOptions) run(ctx context.Context, a *app, command []string) error {
 		return err
 	}
 	defer c.Close()
-	a.warnUnreadFile()
 
 	sb, err := c.Create(ctx, req, client.WithIdempotencyKey(rand.Text()))
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/coop-dev/coop/api"
 )
 
-// specFlags say what a new sandbox is like; run and create share them.
+// specFlags say what a new sandbox is like; run and create share them. Without
+// add they are flags of which none is given.
 type specFlags struct {
 	name, image, driver, user string
 	workspace, mode, network  string
@@ -24,9 +25,15 @@ type specFlags struct {
 	seccomp                   string
 	readOnlyRoot              bool
 	optional                  []string
+
+	set *pflag.FlagSet
 }
 
+// given reports whether a flag stands on the command line.
+func (s *specFlags) given(flag string) bool { return s.set != nil && s.set.Changed(flag) }
+
 func (s *specFlags) add(f *pflag.FlagSet) {
+	s.set = f
 	f.StringVar(&s.name, "name", "", "name of the sandbox (default: after the directory)")
 	f.StringVar(&s.image, "image", "", "root filesystem (default host)")
 	f.StringVar(&s.workspace, "workspace", "", "directory, git URL or volume to work on (default: the current directory)")
@@ -48,62 +55,85 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.StringSliceVar(&s.optional, "optional", nil, "a fence that may be missing, as limits")
 }
 
-// request checks the flags and puts them into the API's words.
-func (s *specFlags) request() (req api.CreateRequest, err error) {
-	req = api.CreateRequest{Name: s.name, Image: s.image, Driver: s.driver}
-	if req.Workspace, err = s.workspaceSpec(); err != nil {
-		return req, err
+// apply puts the flags that were given over what the files say: one that was
+// not given changes nothing.
+func (s *specFlags) apply(req *api.CreateRequest) (err error) {
+	req.Name = s.name
+	if s.given("image") {
+		req.Image = s.image
 	}
-	if req.Limits, err = s.limits(); err != nil {
-		return req, err
+	if s.given("driver") {
+		req.Driver = s.driver
 	}
-	if req.Env, err = envMap(s.env); err != nil {
-		return req, err
-	}
-	if req.Labels, err = labelMap(s.labels); err != nil {
-		return req, err
-	}
-	if req.Mounts, err = s.mountList(); err != nil {
-		return req, err
-	}
-	if req.TTL, err = parseTTL(s.ttl); err != nil {
-		return req, err
-	}
-	if s.network != "" {
+	if s.given("network") {
 		req.Network = &api.Network{Mode: s.network}
 	}
-	if s.user != "" {
-		req.Agent = &api.Agent{User: s.user}
+	if s.given("user") {
+		if req.Agent == nil {
+			req.Agent = &api.Agent{}
+		}
+		req.Agent.User = s.user
 	}
-	if s.seccomp != "" || s.readOnlyRoot || len(s.optional) > 0 {
-		req.Security = &api.Security{Seccomp: s.seccomp, ReadonlyRoot: s.readOnlyRoot, Optional: s.optional}
+	if s.given("ttl") {
+		if req.TTL, err = parseTTL(s.ttl); err != nil {
+			return err
+		}
 	}
-	return req, nil
+	s.applySecurity(req)
+	if req.Labels, err = labelMap(s.labels); err != nil {
+		return err
+	}
+	if err := s.applyLimits(req); err != nil {
+		return err
+	}
+	return s.applyWorkspace(req.Workspace)
 }
 
-func (s *specFlags) workspaceSpec() (*api.Workspace, error) {
-	ws := &api.Workspace{Source: s.workspace, Mode: s.mode}
-	switch s.mode {
-	case "none":
-		if s.workspace != "" {
-			return nil, &usageError{message: "--mode none has no workspace, but --workspace is given"}
-		}
-		return ws, nil
-	case "volume":
-		if s.workspace == "" {
-			return nil, &usageError{message: "--mode volume needs the volume's name", hint: "--workspace NAME"}
-		}
-		return ws, nil
-	case "clone":
-		if strings.Contains(s.workspace, ":") { // a URL, or host:path as git and ssh write it
-			return ws, nil
-		}
-	case "":
-		ws.Mode = "overlay"
+func (s *specFlags) applySecurity(req *api.CreateRequest) {
+	if !s.given("seccomp") && !s.given("read-only-root") && !s.given("optional") {
+		return
 	}
-	var err error
-	ws.Source, err = directory(s.workspace)
-	return ws, err
+	if req.Security == nil {
+		req.Security = &api.Security{}
+	}
+	if s.given("seccomp") {
+		req.Security.Seccomp = s.seccomp
+	}
+	if s.given("read-only-root") {
+		req.Security.ReadonlyRoot = s.readOnlyRoot
+	}
+	if s.given("optional") {
+		req.Security.Optional = s.optional
+	}
+}
+
+// applyWorkspace ends with a source the daemon can use: it does not share our
+// current directory.
+func (s *specFlags) applyWorkspace(ws *api.Workspace) (err error) {
+	if s.given("mode") {
+		ws.Mode = s.mode
+		if s.mode != "overlay" {
+			ws.Repo = nil // about mode overlay only
+		}
+		if s.mode == "none" || s.mode == "volume" {
+			ws.Source = "" // a directory that a file names is neither
+		}
+	}
+	if s.given("workspace") {
+		ws.Source = s.workspace
+	}
+	switch {
+	case ws.Mode == "none" && s.given("workspace"):
+		return &usageError{message: "--mode none has no workspace, but --workspace is given"}
+	case ws.Mode == "volume" && ws.Source == "":
+		return &usageError{message: "mode volume needs the volume's name", hint: "--workspace NAME"}
+	case ws.Mode == "none", ws.Mode == "volume":
+		return nil
+	case ws.Mode == "clone" && strings.Contains(ws.Source, ":"): // a URL, or host:path as git and ssh write it
+		return nil
+	}
+	ws.Source, err = directory(ws.Source)
+	return err
 }
 
 // directory is where a workspace comes from, without symbolic links, so that
@@ -135,34 +165,41 @@ func pathCause(err error) error {
 	return err
 }
 
-func (s *specFlags) limits() (*api.Limits, error) {
+func (s *specFlags) applyLimits(req *api.CreateRequest) error {
 	if s.cpu < 0 || s.pids < 0 {
-		return nil, &usageError{message: "--cpu and --pids cannot be negative"}
+		return &usageError{message: "--cpu and --pids cannot be negative"}
 	}
-	l := &api.Limits{CPU: s.cpu, PIDs: s.pids}
+	l := api.Limits{}
+	if req.Limits != nil {
+		l = *req.Limits
+	}
+	if s.given("cpu") {
+		l.CPU = s.cpu
+	}
+	if s.given("pids") {
+		l.PIDs = s.pids
+	}
 	for _, size := range []struct {
 		flag, text string
 		into       *api.Size
-	}{{"--memory", s.memory, &l.Memory}, {"--disk", s.disk, &l.Disk}} {
-		if size.text == "" {
+	}{{"memory", s.memory, &l.Memory}, {"disk", s.disk, &l.Disk}} {
+		if !s.given(size.flag) {
 			continue
 		}
 		n, err := api.ParseSize(size.text)
 		if err != nil {
-			return nil, &usageError{message: size.flag + ": " + err.Error()}
+			return &usageError{message: "--" + size.flag + ": " + err.Error()}
 		}
 		*size.into = n
 	}
-	if *l == (api.Limits{}) {
-		return nil, nil
+	req.Limits = &l
+	if l == (api.Limits{}) {
+		req.Limits = nil
 	}
-	return l, nil
+	return nil
 }
 
 func parseTTL(text string) (api.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
 		return 0, &usageError{message: fmt.Sprintf("--ttl: %q is not a duration such as 24h", text)}

@@ -1,0 +1,61 @@
+package config
+
+import "github.com/coop-dev/coop/api"
+
+// notYet are the keys whose feature is not there and that have no way into the
+// API either, so that only we can refuse them. A row leaves this table with the
+// change that brings its feature. Defaults do not count: only what a file sets.
+func notYet() []later {
+	return []later{
+		{"packages.apt", func(c *Config) bool { return len(c.Packages.Apt) > 0 }},
+		{"packages.apk", func(c *Config) bool { return len(c.Packages.Apk) > 0 }},
+		{"packages.dnf", func(c *Config) bool { return len(c.Packages.Dnf) > 0 }},
+		{"packages.npm", func(c *Config) bool { return len(c.Packages.Npm) > 0 }},
+		{"packages.pip", func(c *Config) bool { return len(c.Packages.Pip) > 0 }},
+		{"setup.run", func(c *Config) bool { return len(c.Setup.Run) > 0 }},
+		{"agent.install", func(c *Config) bool { return c.Agent.Install != "" }},
+		{"session.persist", func(c *Config) bool { return len(c.Session.Persist) > 0 }},
+		{"review.deny", func(c *Config) bool { return len(c.Review.Deny) > 0 }},
+		{"review.flag", func(c *Config) bool { return len(c.Review.Flag) > 0 }},
+		{"review.check", func(c *Config) bool { return c.Review.Check != "" }},
+		{"review.commit_message", func(c *Config) bool { return c.Review.CommitMessage != "" }},
+		{"driver.upper", func(c *Config) bool { return c.Driver.Upper != "disk" }},
+		{"cache.paths", func(c *Config) bool { return len(c.Cache.Paths) > 0 }},
+	}
+}
+
+// later is a key of that table and whether its value asks for anything: one
+// that says what happens anyway is no request.
+type later struct {
+	key  string
+	asks func(*Config) bool
+}
+
+// Supported refuses what cannot be had for a sandbox of an image.
+func (c *Config) Supported(image string) error {
+	if err := c.packagesNeedImage(image); err != nil {
+		return err
+	}
+	for _, l := range notYet() {
+		if c.IsSet(l.key) && l.asks(c) {
+			return coded(api.CodeUnsupported, c.at(l.key), "take it out; a newer coop may have it", "%s is not there yet", l.key)
+		}
+	}
+	return nil
+}
+
+// packagesNeedImage: the host's own packages are the host's.
+func (c *Config) packagesNeedImage(image string) error {
+	if image != "" && image != "host" {
+		return nil
+	}
+	for _, p := range []struct {
+		key  string
+		list []string
+	}{{"packages.apt", c.Packages.Apt}, {"packages.apk", c.Packages.Apk}, {"packages.dnf", c.Packages.Dnf}} {
+		if len(p.list) > 0 {
+			return coded(api.CodeInvalid, c.at(p.key), `set image in [base] to one such as "debian:12"`, "%s needs a real image, not the host's system", p.key)
+		}
+	}
+	return nil
+}
