@@ -35,9 +35,16 @@ const MaxFrame = 1 << 20
 // FrameHeaderSize is the length of the fixed part of a frame.
 const FrameHeaderSize = 5
 
-// Control is the payload of a control frame.
+// Control is the payload of a control frame, or a text message of a WebSocket.
+//
+//	stream    client → daemon               daemon → client
+//	exec      signal, closeStdin, detach    started, exit, error
+//	terminal  resize, detach                attached, screen, resize, started, exit,
+//	                                        restarting, failed, degraded, detached, error
+//
+// Clients ignore types they do not know.
 type Control struct {
-	Type   string `json:"type"` // signal, closeStdin, resize | started, exit, error
+	Type   string `json:"type"`
 	Signal string `json:"signal,omitempty"`
 	Cols   int    `json:"cols,omitempty"`
 	Rows   int    `json:"rows,omitempty"`
@@ -46,6 +53,11 @@ type Control struct {
 	Exit  *ExecResult `json:"exit,omitempty"`  // exit: stdout and stderr are empty, they were streamed
 	Error *Error      `json:"error,omitempty"` // error: the command could not be started, or Coop failed
 	Kept  *bool       `json:"kept,omitempty"`  // exit: whether the sandbox still exists, when OnExit was given
+
+	Terminal *Terminal `json:"terminal,omitempty"` // attached, started: the terminal as it is then
+	DelayMs  int64     `json:"delayMs,omitempty"`  // restarting: how long until the next program
+	Reason   string    `json:"reason,omitempty"`   // failed, detached, degraded; degraded without one: no longer
+	Lagged   bool      `json:"lagged,omitempty"`   // screen: output was left out before it, the client was too slow
 }
 
 // PutFrameHeader writes the fixed part of a frame into b.

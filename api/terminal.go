@@ -22,6 +22,7 @@ type Terminal struct {
 	Title    string `json:"title,omitempty"`    // control characters removed
 	Restarts int    `json:"restarts,omitempty"` // how often the program was started again
 	Failed   string `json:"failed,omitempty"`   // why it is not started again, e.g. the crash-loop guard
+	Degraded string `json:"degraded,omitempty"` // why its output cannot be stored at present, e.g. a full disk
 }
 
 // TerminalRequest opens a terminal. Without Command it is a login shell.

@@ -30,9 +30,7 @@ and type on it. Ctrl+] leaves; everything goes on running.`,
 	}
 	o.add(cmd)
 	cmd.Flags().IntVar(&o.terminal, "terminal", 0, "number of the terminal")
-	mustRegister(cmd.RegisterFlagCompletionFunc("terminal", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return a.terminalNumbers(cmd.Context(), args, typed), cobra.ShellCompDirectiveNoFileComp
-	}))
+	mustRegister(cmd.RegisterFlagCompletionFunc("terminal", a.completeTerminalFlag))
 	return cmd
 }
 
@@ -85,6 +83,10 @@ func (o *attachOptions) run(ctx context.Context, a *app, args []string) error {
 }
 
 func (o *attachOptions) show(ctx context.Context, a *app, tty *localTerminal, sb *api.Sandbox) error {
-	out := a.showTerminal(ctx, tty, target{sandbox: sb, number: o.terminal, readOnly: o.readOnly}, o.view)
+	keys, err := a.detachKey(o.view, sb)
+	if err != nil {
+		return err
+	}
+	out := a.showTerminal(ctx, tty, target{sandbox: sb, number: o.terminal, readOnly: o.readOnly, keys: keys})
 	return a.programEnd(out, fmt.Sprintf("the program on terminal %d", o.terminal))
 }

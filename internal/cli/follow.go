@@ -24,6 +24,12 @@ const (
 
 var errDropped = errors.New("the daemon drops the connection again and again")
 
+// detachedError is a stream that the daemon ended for a reason. It may have
+// been that the daemon itself ends: then the next one has the terminal.
+type detachedError struct{ reason string }
+
+func (e *detachedError) Error() string { return "detached: " + e.reason }
+
 // follow shows streams until the terminal's program has ended.
 func (v *view) follow(ctx context.Context, stream viewStream) outcome {
 	for short := 0; ; {
@@ -41,16 +47,29 @@ func (v *view) follow(ctx context.Context, stream viewStream) outcome {
 		if short > maxShort {
 			return outcome{err: fmt.Errorf("%w: %w", errDropped, err)}
 		}
-		if stream, err = v.reopen(ctx); err != nil {
-			return outcome{err: err}
+		next, failed := v.reopen(ctx)
+		if failed != nil {
+			return outcome{err: afterLoss(err, failed)}
 		}
+		stream = next
 	}
+}
+
+// afterLoss is what to say when there is nothing to attach to any more. A
+// daemon's own reason says it best; the status stays that of what is missing.
+func afterLoss(lost, failed error) error {
+	var detached *detachedError
+	if errors.As(lost, &detached) && detached.reason != "" {
+		return &statusError{status: exitStatus(failed), err: detached}
+	}
+	return failed
 }
 
 // lostStream: whatever was wrong with the connection, another may do.
 func lostStream(err error) bool {
 	var failure *api.Error
-	if errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrUnreachable) {
+	var detached *detachedError
+	if errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrUnreachable) || errors.As(err, &detached) {
 		return true
 	}
 	return errors.As(err, &failure) && failure.Code == api.CodeUnavailable
@@ -91,37 +110,42 @@ func (v *view) reopen(ctx context.Context) (viewStream, error) {
 
 // show is one stream to its end: an outcome, or why there is none.
 func (v *view) show(ctx context.Context, stream viewStream) (*outcome, error) {
-	v.mu.Lock()
-	v.stream = stream
-	v.mu.Unlock()
-	defer func() {
-		v.mu.Lock()
-		v.stream = nil
-		v.mu.Unlock()
-		_ = stream.Close() // all it had to say was said
-	}()
+	v.use(stream)
+	defer v.use(nil)
+	defer stream.Close() // all it had to say was said
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if !v.readOnly {
 		v.guard(func() { v.outbox.sendTo(ctx, stream) })
 	}
 	v.guard(func() { v.sendSizes(ctx, stream) })
+	told := &told{}
 	for {
 		frame, err := stream.Next()
-		if len(frame.Payload) > 0 && frame.Kind != api.FrameControl {
+		if len(frame.Payload) > 0 && frame.Control == nil {
 			if werr := v.put(frame.Payload); werr != nil {
 				return nil, werr
 			}
 		}
-		if err != nil {
+		switch {
+		case err != nil && told.exit != nil:
+			return told.exit, nil
+		case err != nil:
 			return nil, fmt.Errorf("%w: %w", client.ErrLost, err)
+		case frame.Control == nil:
+			continue
 		}
-		if frame.Control != nil {
-			if end := v.control(frame.Control); end != nil {
-				return end, nil
-			}
+		end, err := v.control(frame.Control, told, stream)
+		if end != nil || err != nil {
+			return end, err
 		}
 	}
+}
+
+func (v *view) use(stream viewStream) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.stream = stream
 }
 
 // put shows output. While we are about to be stopped it is shown to nobody: a
@@ -134,13 +158,72 @@ func (v *view) put(p []byte) error {
 	return nil
 }
 
-// control acts on what the daemon says. Some of it is the end.
-func (v *view) control(c *api.Control) *outcome {
-	switch {
-	case c.Type == "exit" && c.Exit != nil:
-		return &outcome{result: c.Exit, kept: c.Kept}
-	case c.Type == "error" && c.Error != nil && !lostStream(c.Error):
-		return &outcome{err: c.Error, kept: c.Kept}
+// told is what a daemon has said about the program of a stream.
+type told struct {
+	exit *outcome    // it has ended, and nothing has come after that
+	last *time.Timer // closes the stream when nothing does
+}
+
+// restartTime is how long after its end an agent may be said to start again.
+const restartTime = time.Second
+
+// control acts on what the daemon says. Some of it is the end: for an agent
+// only when no other is started in its place.
+func (v *view) control(c *api.Control, told *told, stream viewStream) (*outcome, error) {
+	if told.last != nil {
+		told.last.Stop()
+		told.last = nil
 	}
+	switch c.Type {
+	case "exit":
+		return v.exited(c, told, stream), nil
+	case "restarting":
+		v.tty.remark(restartLine(told.exit))
+		told.exit = nil
+	case "failed":
+		return &outcome{err: failedError(c.Reason)}, nil
+	case "degraded":
+		if c.Reason != "" {
+			v.tty.remark("output is not stored at present: " + c.Reason)
+		}
+	case "detached":
+		return nil, &detachedError{c.Reason}
+	case "error":
+		if c.Error != nil {
+			return nil, c.Error
+		}
+	}
+	return nil, nil
+}
+
+func (v *view) exited(c *api.Control, told *told, stream viewStream) *outcome {
+	result := c.Exit
+	if result == nil {
+		result = &api.ExecResult{}
+	}
+	end := &outcome{result: result, kept: c.Kept}
+	if !v.agent {
+		return end
+	}
+	told.exit = end
+	told.last = time.AfterFunc(restartTime, func() { _ = stream.Close() }) // wakes who reads it
 	return nil
+}
+
+func restartLine(exit *outcome) string {
+	switch {
+	case exit == nil:
+		return "the agent is started again"
+	case exit.result.Signal != "":
+		return "the agent was ended by " + exit.result.Signal + "; it is started again"
+	}
+	return fmt.Sprintf("the agent has ended with status %d; it is started again", exit.result.ExitCode)
+}
+
+// failedError is the crash-loop guard's, or a program that cannot be started.
+func failedError(reason string) error {
+	return &statusError{status: api.ExitError, err: &api.Error{
+		Code: api.CodeConflict, Message: "the agent is not started again: " + reason,
+		Hint: "coop logs shows what it printed, coop restart starts it once more",
+	}}
 }

@@ -33,7 +33,7 @@ func (o *hereOptions) run(ctx context.Context, a *app) error {
 	if tty == nil && !o.detached {
 		return errNoTerminal("coop -d makes the sandbox of this directory without attaching; coop --help lists the verbs")
 	}
-	if _, err := a.detachKey(o.view); err != nil {
+	if err := o.view.check(); err != nil {
 		return err
 	}
 	c, err := a.connect(ctx)
@@ -47,7 +47,8 @@ func (o *hereOptions) run(ctx context.Context, a *app) error {
 	}
 	switch {
 	case !o.detached:
-		return a.programEnd(a.showTerminal(ctx, tty, target{sandbox: sb}, o.view), "the agent")
+		attach := attachOptions{view: o.view}
+		return attach.show(ctx, a, tty, sb)
 	case a.flags.json:
 		return a.printJSON(sb)
 	}
@@ -86,12 +87,14 @@ func isNoSandbox(err error) bool {
 // finds the sandbox of the first. A name that another directory's sandbox has
 // is no obstacle: the daemon then chooses one.
 func (a *app) createHere(ctx context.Context, c *client.Client) (*api.Sandbox, error) {
-	var spec specFlags
-	req, err := spec.request()
+	dir, err := workingDir()
 	if err != nil {
 		return nil, err
 	}
-	a.warnUnreadFile()
+	req, _, err := a.createRequest(dir, &specFlags{})
+	if err != nil {
+		return nil, err
+	}
 	named := req.Name == "" && req.Workspace != nil && req.Workspace.Source != ""
 	if named {
 		req.Name = nameAfter(req.Workspace.Source)

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/coop-dev/coop/internal/config"
 )
 
 // keyScanner looks for the detach key in what a person types.
@@ -22,7 +24,7 @@ import (
 // A lone ESC is never held back, since that would delay the ESC key: when it
 // turns out to have begun a code, the program has seen an ESC, no more.
 type keyScanner struct {
-	keys  detachKey
+	keys  config.DetachKey
 	got   int    // of keys
 	held  []byte // what belongs to those, and the start of a code
 	code  []byte // the CSI sequence under way, a suffix of held but for its ESC
@@ -99,7 +101,7 @@ func (s *keyScanner) step(b byte) (pass []byte, detached bool) {
 		return []byte{b}, false
 	}
 	s.held = append(s.held, b)
-	return s.press(func(k key) bool { return k.legacy() == b }, 1)
+	return s.press(func(k config.Key) bool { return k.Byte() == b }, 1)
 }
 
 // escape passes an ESC on at once, unless keys are held back: the order of what
@@ -147,12 +149,12 @@ func (s *keyScanner) whole(code []byte, last byte) ([]byte, bool) {
 	case event == keyPassive:
 		return nil, false
 	}
-	return s.press(func(want key) bool { return want == k }, len(code)+1)
+	return s.press(func(want config.Key) bool { return want == k }, len(code)+1)
 }
 
 // press counts the key that the last n bytes of held are. One that does not go
 // on from the keys before it may still be the first.
-func (s *keyScanner) press(is func(key) bool, n int) ([]byte, bool) {
+func (s *keyScanner) press(is func(config.Key) bool, n int) ([]byte, bool) {
 	if is(s.keys[s.got]) {
 		s.got++
 		return nil, s.got == len(s.keys)
@@ -181,7 +183,7 @@ const (
 
 // decodeKey reads CSI code:…;mods:event;…u and CSI 27;mods;code~, without their
 // ESC.
-func decodeKey(code []byte) (k key, event int, ok bool) {
+func decodeKey(code []byte) (k config.Key, event int, ok bool) {
 	params := strings.Split(string(code[1:len(code)-1]), ";")
 	var number, mods string
 	switch last := code[len(code)-1]; {
@@ -193,32 +195,32 @@ func decodeKey(code []byte) (k key, event int, ok bool) {
 	case last == '~' && len(params) == 3 && params[0] == "27":
 		mods, number = params[1], params[2]
 	default:
-		return key{}, 0, false
+		return config.Key{}, 0, false
 	}
 	return keyOf(number, mods)
 }
 
-func keyOf(number, mods string) (k key, event int, ok bool) {
+func keyOf(number, mods string) (k config.Key, event int, ok bool) {
 	number, _, _ = strings.Cut(number, ":") // shifted and base layout follow
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 0 {
-		return key{}, 0, false
+		return config.Key{}, 0, false
 	}
 	mods, kind, _ := strings.Cut(mods, ":")
 	bits := 1
 	if mods != "" {
 		if bits, err = strconv.Atoi(mods); err != nil || bits < 1 {
-			return key{}, 0, false
+			return config.Key{}, 0, false
 		}
 	}
 	held := (bits - 1) &^ modLocks
 	switch {
 	case kind == "3", n >= 57441 && n <= 57454, n >= 57358 && n <= 57360:
-		return key{}, keyPassive, true // released; a modifier; a lock
+		return config.Key{}, keyPassive, true // released; a modifier; a lock
 	case n == ' ' && held == modCtrl:
 		n = '@'
 	case n > '~', held&^modCtrl != 0:
-		return key{}, keyPress, true // some other key
+		return config.Key{}, keyPress, true // some other key
 	}
-	return key{char: byte(n), ctrl: held&modCtrl != 0}, keyPress, true
+	return config.Key{Char: byte(n), Ctrl: held&modCtrl != 0}, keyPress, true
 }

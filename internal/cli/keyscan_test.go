@@ -3,24 +3,9 @@ package cli
 import (
 	"bytes"
 	"testing"
-)
 
-func TestDetachKeyWords(t *testing.T) {
-	for text, want := range map[string]string{
-		"ctrl-]": "ctrl-]", "CTRL-P,Ctrl+q": "ctrl-p,ctrl-q", "^a, d": "ctrl-a,d", "none": "none",
-		"ctrl-space": "ctrl-@", `ctrl-\`: `ctrl-\`, "ctrl-a,ctrl-a": "ctrl-a,ctrl-a", "^^": "ctrl-^",
-		"": "", "d": "", "ctrl-": "", "ctrl-[": "", "ctrl-1": "", "ctrl-]]": "", "ctrl-a,": "", "ctrl-a,é": "", "f1": "", "ctrl-é": "",
-		"^a,b,c,d,e,f,g,h": "ctrl-a,b,c,d,e,f,g,h", "^a,b,c,d,e,f,g,h,i": "",
-	} {
-		got, err := parseDetachKey(text)
-		switch {
-		case want == "" && err == nil:
-			t.Errorf("%q: taken for %s", text, got)
-		case want != "" && (err != nil || got.String() != want):
-			t.Errorf("%q: %s, %v", text, got, err)
-		}
-	}
-}
+	"github.com/coop-dev/coop/internal/config"
+)
 
 // keyCases: what is typed, what the program gets, and whether that detaches.
 var keyCases = []struct {
@@ -60,7 +45,7 @@ var keyCases = []struct {
 
 func TestDetachKeyInInput(t *testing.T) {
 	for _, c := range keyCases {
-		keys, err := parseDetachKey(c.key)
+		keys, err := config.ParseDetachKey(c.key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +77,7 @@ func TestInputThatGoesNoFurther(t *testing.T) {
 		"\x1b[200~\x10":   {"\x1b[200~\x10", "", true},
 		"\x1b[200~\x1b[2": {"\x1b[200~\x1b", "[2", false},
 	} {
-		s := &keyScanner{keys: detachKey{{'p', true}, {'q', true}}}
+		s := &keyScanner{keys: config.DetachKey{{Char: 'p', Ctrl: true}, {Char: 'q', Ctrl: true}}}
 		if got, _ := s.scan([]byte(typed)); string(got) != want.first {
 			t.Errorf("%q: %q at once", typed, got)
 		}
@@ -108,7 +93,7 @@ func TestInputThatGoesNoFurther(t *testing.T) {
 
 // A paste whose end never came does not kill the key.
 func TestPasteWithoutEnd(t *testing.T) {
-	s := &keyScanner{keys: detachKey{{']', true}}}
+	s := &keyScanner{keys: config.DetachKey{{Char: ']', Ctrl: true}}}
 	s.scan([]byte("\x1b[200~text"))
 	s.timeout()
 	if _, detached := s.scan([]byte("\x1d")); !detached {
@@ -122,7 +107,7 @@ func FuzzKeyScanner(f *testing.F) {
 		f.Add([]byte(c.typed), uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, typed []byte, chunk uint8) {
-		s := &keyScanner{keys: detachKey{{'p', true}, {']', true}}}
+		s := &keyScanner{keys: config.DetachKey{{Char: 'p', Ctrl: true}, {Char: ']', Ctrl: true}}}
 		var passed []byte
 		for rest := typed; len(rest) > 0; {
 			n := min(len(rest), int(chunk)+1)

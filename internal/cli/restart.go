@@ -20,10 +20,6 @@ stays attached. A stopped sandbox is started.`,
 }
 
 func restart(ctx context.Context, a *app, args []string) error {
-	req, err := a.restartRequest()
-	if err != nil {
-		return err
-	}
 	c, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -33,7 +29,15 @@ func restart(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	sb, err := c.Restart(ctx, ref, req)
+	sb, err := c.Get(ctx, ref)
+	if err != nil {
+		return err
+	}
+	req, err := a.restartRequestOf(sb)
+	if err != nil {
+		return err
+	}
+	sb, err = c.Restart(ctx, sb.ID, req)
 	if err != nil {
 		return err
 	}

@@ -9,13 +9,31 @@ import (
 
 	"github.com/coop-dev/coop/api"
 	"github.com/coop-dev/coop/client"
+	"github.com/coop-dev/coop/internal/config"
 )
 
 // viewFlags are what the verbs that show a terminal share.
 type viewFlags struct{ detachKey string }
 
 func (f *viewFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.detachKey, "detach-key", "", `key that leaves the terminal, as "ctrl-p,ctrl-q" or "none" (default "`+defaultDetachKey+`")`)
+	flags.StringVar(&f.detachKey, "detach-key", "", `key that leaves the terminal, as "ctrl-p,ctrl-q" or "none" (default "`+config.Defaults().Terminal.DetachKey+`")`)
+}
+
+// check finds a mistake before anything is made.
+func (f *viewFlags) check() error {
+	if f.detachKey == "" {
+		return nil
+	}
+	_, err := f.keys()
+	return err
+}
+
+func (f *viewFlags) keys() (config.DetachKey, error) {
+	keys, err := config.ParseDetachKey(f.detachKey)
+	if err != nil {
+		return nil, &usageError{message: "--detach-key: " + err.Error(), hint: config.DetachKeyHint}
+	}
+	return keys, nil
 }
 
 // errNoTerminal is a view without anything to show it on.
@@ -28,22 +46,20 @@ type target struct {
 	sandbox  *api.Sandbox
 	number   int
 	readOnly bool
+	keys     config.DetachKey
 }
 
 // showTerminal lets a person work on a terminal of a sandbox, until its program
 // ends or they detach; then it says how to come back.
-func (a *app) showTerminal(ctx context.Context, tty *localTerminal, t target, f viewFlags) outcome {
-	keys, err := a.detachKey(f)
-	if err != nil {
-		return outcome{err: err}
-	}
-	v := &view{tty: tty, open: a.opener(t), keys: keys, readOnly: t.readOnly}
+func (a *app) showTerminal(ctx context.Context, tty *localTerminal, t target) outcome {
+	v := &view{tty: tty, open: a.opener(t), keys: t.keys, readOnly: t.readOnly, agent: t.number == 0}
 	cols, rows := tty.size()
 	first, err := v.open(ctx, cols, rows)
 	if err != nil {
 		return outcome{err: err}
 	}
 	o := v.run(ctx, first)
+	o.shown = true
 	if o.detached {
 		a.sayDetached(tty, t)
 	} else if o.result == nil {
@@ -54,10 +70,11 @@ func (a *app) showTerminal(ctx context.Context, tty *localTerminal, t target, f 
 
 // openTerminal makes a terminal, or finds the one to use again, and shows it.
 func (a *app) openTerminal(ctx context.Context, c *client.Client, tty *localTerminal, ref string, req api.TerminalRequest, f viewFlags) outcome {
-	if _, err := a.detachKey(f); err != nil {
-		return outcome{err: err} // before anything is started
-	}
 	sb, err := c.Get(ctx, ref)
+	if err != nil {
+		return outcome{err: err}
+	}
+	keys, err := a.detachKey(f, sb)
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -66,14 +83,14 @@ func (a *app) openTerminal(ctx context.Context, c *client.Client, tty *localTerm
 	if err != nil {
 		return outcome{err: err}
 	}
-	return a.showTerminal(ctx, tty, target{sandbox: sb, number: t.Number}, f)
+	return a.showTerminal(ctx, tty, target{sandbox: sb, number: t.Number, keys: keys})
 }
 
 // opener attaches with a client of its own each time: the daemon it asks, and
 // starts if need be, may be another one by then.
 func (a *app) opener(t target) opener {
 	return func(ctx context.Context, cols, rows int) (viewStream, error) {
-		c, err := a.reconnect(ctx)
+		c, err := a.client(ctx, true) // the version was spoken of
 		if err != nil {
 			return nil, err
 		}

@@ -158,12 +158,6 @@ func terminalRestart(ctx context.Context, a *app, word string) error {
 	if err != nil {
 		return err
 	}
-	var req api.RestartRequest
-	if n == 0 {
-		if req, err = a.restartRequest(); err != nil {
-			return err
-		}
-	}
 	c, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -173,7 +167,17 @@ func terminalRestart(ctx context.Context, a *app, word string) error {
 	if err != nil {
 		return err
 	}
-	t, err := c.RestartTerminal(ctx, ref, n, req)
+	sb, err := c.Get(ctx, ref)
+	if err != nil {
+		return err
+	}
+	var req api.RestartRequest
+	if n == 0 {
+		if req, err = a.restartRequestOf(sb); err != nil {
+			return err
+		}
+	}
+	t, err := c.RestartTerminal(ctx, sb.ID, n, req)
 	if err != nil {
 		return err
 	}
@@ -191,4 +195,8 @@ func (a *app) completeTerminal(cmd *cobra.Command, args []string, typed string) 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.terminalNumbers(cmd.Context(), nil, typed), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) completeTerminalFlag(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.terminalNumbers(cmd.Context(), args, typed), cobra.ShellCompDirectiveNoFileComp
 }

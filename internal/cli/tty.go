@@ -34,16 +34,15 @@ const stuckTime = time.Second
 // localTerminal gives the terminal of this command, or nil when its input or
 // its output is something else.
 func (a *app) localTerminal() *localTerminal {
-	in, ok := a.streams.In.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return nil
-	}
-	out, ok := a.streams.Out.(*os.File)
-	if !ok || !term.IsTerminal(int(out.Fd())) {
+	in, typed := a.streams.In.(*os.File)
+	out, shown := a.streams.Out.(*os.File)
+	if !typed || !shown || !isTerminal(in) || !isTerminal(out) {
 		return nil
 	}
 	return newLocalTerminal(in, out)
 }
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 func newLocalTerminal(in, out *os.File) *localTerminal {
 	return &localTerminal{in: in, out: out, pen: make(chan struct{}, 1)}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coop-dev/coop/api"
 	"github.com/coop-dev/coop/client"
+	"github.com/coop-dev/coop/internal/config"
 )
 
 // A view is a person's terminal on a terminal of a sandbox. One goroutine, the
@@ -29,15 +30,16 @@ import (
 type view struct {
 	tty      *localTerminal
 	open     opener
-	keys     detachKey
+	keys     config.DetachKey
 	readOnly bool
+	agent    bool // what ends may be started again
 
 	events chan event
 	outbox outbox
 	winch  chan struct{} // the size has changed
 
-	mu       sync.Mutex
-	stream   viewStream
+	mu      sync.Mutex
+	stream  viewStream
 	redrawn bool // the stream was given up for a fresh screen
 }
 
@@ -57,6 +59,7 @@ type outcome struct {
 	result   *api.ExecResult
 	kept     *bool
 	detached bool
+	shown    bool // it was attached at least once
 	err      error
 }
 
