@@ -94,7 +94,7 @@ func (v *view) reopen(ctx context.Context) (viewStream, error) {
 		cols, rows := v.tty.size()
 		stream, err := v.open(ctx, cols, rows)
 		if err == nil {
-			v.tty.undo(false)
+			v.tty.undo()
 			return stream, nil
 		}
 		if !lostStream(err) {

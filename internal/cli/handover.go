@@ -33,11 +33,14 @@ func (a *app) checked(ctx context.Context, c *client.Client) (*client.Client, er
 		a.warnVersion(v)
 		return c, nil
 	}
-	if !a.wantsHandOver(v) {
-		a.rememberDeclined(v)
-		return c, nil
+	switch wants, err := a.wantsHandOver(ctx, v); {
+	case err != nil:
+		return nil, err
+	case wants:
+		return a.handOver(ctx, c)
 	}
-	return a.handOver(ctx, c)
+	a.rememberDeclined(v)
+	return c, nil
 }
 
 func (a *app) sameVersion(v *api.Version) bool {
@@ -111,16 +114,22 @@ func (a *app) offersHandOver(v *api.Version) bool {
 	return a.host() == "" && a.hooks.StartDaemon != nil && !a.flags.json && !a.flags.quiet && !a.declined(v)
 }
 
-func (a *app) wantsHandOver(v *api.Version) bool {
+// wantsHandOver asks. Who interrupts instead of answering wants neither.
+func (a *app) wantsHandOver(ctx context.Context, v *api.Version) (bool, error) {
 	a.message("%s", a.versionLine(v))
 	_, _ = fmt.Fprint(a.streams.Err, "hand over to this version? sandboxes go on running [y/N] ")
-	line := make([]byte, 256)
-	n, err := a.streams.In.Read(line) // a terminal gives one line
-	if err != nil {
-		return false
+	answer := make(chan string, 1)
+	go func() {
+		line := make([]byte, 256)
+		n, _ := a.streams.In.Read(line) // a terminal gives one line; its end is a no
+		answer <- strings.ToLower(strings.TrimSpace(string(line[:n])))
+	}()
+	select {
+	case word := <-answer:
+		return word == "y" || word == "yes", nil
+	case <-ctx.Done():
+		return false, ctx.Err()
 	}
-	answer := strings.ToLower(strings.TrimSpace(string(line[:n])))
-	return answer == "y" || answer == "yes"
 }
 
 // handOver ends the old daemon. In the instant before it stops to listen a new

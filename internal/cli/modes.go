@@ -16,6 +16,8 @@ import (
 // not entered moves the cursor, popping a keyboard mode that was not pushed
 // takes somebody else's.
 type modeTracker struct {
+	touched bool // anything but text was shown
+
 	state byte   // 0 is text, else what a sequence began with
 	seq   []byte // of that sequence, at most maxSequence bytes
 
@@ -34,6 +36,9 @@ type modeTracker struct {
 // maxSequence is enough for what is tracked; of a longer sequence only the
 // beginning is kept.
 const maxSequence = 64
+
+// shiftOut switches to another character set, without an escape sequence.
+const shiftOut = 0x0e
 
 // What a sequence began with.
 const (
@@ -63,8 +68,10 @@ func (m *modeTracker) Write(p []byte) (int, error) {
 		if m.state == inText {
 			i := bytes.IndexByte(p, 0x1b)
 			if i < 0 {
+				m.touched = m.touched || bytes.IndexByte(p, shiftOut) >= 0
 				break
 			}
+			m.touched = true
 			m.begin(inEscape)
 			p = p[i+1:]
 			continue
@@ -96,7 +103,7 @@ func (m *modeTracker) escape(b byte) {
 		m.begin(inString)
 		m.seq = append(m.seq, b)
 	case b == 'c':
-		*m = modeTracker{seq: m.seq[:0], absolute: true} // a hard reset of everything
+		*m = modeTracker{seq: m.seq[:0], touched: true, absolute: true} // a hard reset of everything
 	case b >= 0x20 && b <= 0x2f, b == 0x1b: // ESC ( B and the like go on
 	default:
 		m.begin(inText)
@@ -236,8 +243,12 @@ const undoAlways = "\x1b[?9l\x1b[?1000l\x1b[?1001l\x1b[?1002l\x1b[?1003l\x1b[?10
 	"\x1b[?2004l\x1b[?1l\x1b>\x1b[?5l\x1b[?7h\x1b[?25h\x1b[>4m\x1b(B\x0f\x1b[m"
 
 // undo is what brings a terminal back, after which the tracker knows of nothing
-// any more.
+// any more. It is nothing when all was text: what runs on a terminal that knows
+// no escape sequences shall not see any.
 func (m *modeTracker) undo() []byte {
+	if !m.touched {
+		return nil
+	}
 	var b bytes.Buffer
 	if m.state == inString || m.state == inEnd {
 		b.WriteString("\x1b\\") // or the terminal swallows all that follows

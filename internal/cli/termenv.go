@@ -35,8 +35,8 @@ func knownTerm(name string) string {
 	case "":
 		return "xterm"
 	}
-	if base, _, ok := strings.Cut(name, "."); ok { // GNU screen says screen.xterm-256color
-		return knownTerm(base)
+	if strings.HasPrefix(name, "screen.") { // GNU screen says screen.xterm-256color
+		return "screen"
 	}
 	return anyTerm
 }

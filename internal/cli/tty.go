@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
@@ -21,8 +22,8 @@ type localTerminal struct {
 	// pen is held while writing. It is a channel because leave must not wait
 	// for ever: a write to a terminal that somebody has stopped never returns.
 	pen   chan struct{}
-	shown bool // what is written is shown
 	modes modeTracker
+	shown atomic.Bool // what is written is shown
 }
 
 // errNotShown is a write after leave.
@@ -68,9 +69,7 @@ func (l *localTerminal) enter() error {
 	if l.cooked == nil {
 		l.cooked = before
 	}
-	l.pen <- struct{}{}
-	l.shown = true
-	<-l.pen
+	l.shown.Store(true)
 	return nil
 }
 
@@ -79,28 +78,34 @@ func (l *localTerminal) leave() {
 	if l.cooked == nil {
 		return
 	}
-	l.undo(true)
+	l.shown.Store(false)
+	l.undo()
 	_ = term.Restore(int(l.in.Fd()), l.cooked) // it fails when the terminal is gone, and then nobody minds
 	l.cooked = nil
 }
 
-// undo brings the modes back. With last nothing is shown from here on.
-func (l *localTerminal) undo(last bool) {
+// undo brings the modes back.
+func (l *localTerminal) undo() {
+	l.write(func() []byte { return l.modes.undo() })
+}
+
+// write writes something of our own, or gives up: see stuckTime.
+func (l *localTerminal) write(text func() []byte) {
+	written := make(chan struct{})
+	late := time.After(stuckTime)
 	select {
 	case l.pen <- struct{}{}:
-	case <-time.After(stuckTime):
+	case <-late:
 		return
 	}
-	l.shown = l.shown && !last
-	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		_, _ = l.out.Write(l.modes.undo()) // see leave
+		_, _ = l.out.Write(text()) // nothing depends on it, and there is nowhere to tell
 		<-l.pen
 	}()
 	select {
 	case <-written:
-	case <-time.After(stuckTime):
+	case <-late:
 	}
 }
 
@@ -108,7 +113,7 @@ func (l *localTerminal) undo(last bool) {
 func (l *localTerminal) Write(p []byte) (int, error) {
 	l.pen <- struct{}{}
 	defer func() { <-l.pen }()
-	if !l.shown {
+	if !l.shown.Load() {
 		return 0, errNotShown
 	}
 	_, _ = l.modes.Write(p) // it does not fail
@@ -124,12 +129,10 @@ func (l *localTerminal) remark(text string) {
 // newLine puts the cursor where a message may begin, after leave: below what is
 // on the screen, if that was painted rather than printed.
 func (l *localTerminal) newLine() {
-	l.pen <- struct{}{}
-	absolute := l.modes.absolute
-	<-l.pen
-	text := "\r\n"
-	if absolute {
-		text = "\x1b[999;1H\r\n"
-	}
-	_, _ = l.out.WriteString(text) // see remark
+	l.write(func() []byte {
+		if l.modes.absolute {
+			return []byte("\x1b[999;1H\r\n")
+		}
+		return []byte("\r\n")
+	})
 }

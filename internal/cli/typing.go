@@ -40,7 +40,7 @@ func (v *view) press(ctx context.Context, typed <-chan []byte) {
 			pass, detached := scanner.scan(p)
 			v.outbox.put(pass)
 			if detached || v.readOnly && interrupts(pass) {
-				v.tell(event{end: &outcome{detached: true}})
+				v.detach()
 				return
 			}
 		case <-late:
@@ -49,6 +49,28 @@ func (v *view) press(ctx context.Context, typed <-chan []byte) {
 			return
 		}
 	}
+}
+
+// partingTime is how long a daemon may take for what was typed before the key.
+const partingTime = 500 * time.Millisecond
+
+// detach leaves after the last input has been sent.
+func (v *view) detach() {
+	said := make(chan struct{})
+	v.guard(func() {
+		defer close(said)
+		if !v.readOnly {
+			v.outbox.drain()
+		}
+		if stream := v.present(); stream != nil {
+			_ = stream.Detach() // a daemon that is gone has been left, too
+		}
+	})
+	select {
+	case <-said:
+	case <-time.After(partingTime):
+	}
+	v.tell(event{end: &outcome{detached: true}})
 }
 
 // interrupts: ctrl-c goes to the program, but for a viewer that may not type it
@@ -71,6 +93,7 @@ type outbox struct {
 	mu     sync.Mutex
 	change *sync.Cond
 	data   []byte
+	busy   bool // some was taken and is being sent
 	closed bool
 }
 
@@ -84,6 +107,15 @@ func (o *outbox) put(p []byte) {
 	}
 	o.data = append(o.data, p...)
 	o.change.Broadcast()
+}
+
+// drain waits until everything was sent.
+func (o *outbox) drain() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for (len(o.data) > 0 || o.busy) && !o.closed {
+		o.change.Wait()
+	}
 }
 
 func (o *outbox) close() {
@@ -106,7 +138,9 @@ func (o *outbox) sendTo(ctx context.Context, stream viewStream) {
 		if p == nil {
 			return
 		}
-		if _, err := stream.WriteStdin(p); err != nil {
+		_, err := stream.WriteStdin(p)
+		o.sent()
+		if err != nil {
 			return // who reads the stream sees it too
 		}
 	}
@@ -126,7 +160,14 @@ func (o *outbox) take(ctx context.Context) []byte {
 		return nil
 	}
 	p := o.data
-	o.data = nil
+	o.data, o.busy = nil, true
 	o.change.Broadcast()
 	return p
+}
+
+func (o *outbox) sent() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.busy = false
+	o.change.Broadcast()
 }

@@ -48,6 +48,7 @@ type viewStream interface {
 	Next() (client.Frame, error)
 	WriteStdin(p []byte) (int, error)
 	Resize(cols, rows int) error
+	Detach() error
 	Close() error
 }
 
@@ -73,10 +74,11 @@ type event struct {
 var errInterrupted = fmt.Errorf("interrupted; the program goes on: %w", context.Canceled)
 
 // endings are the signals that would end a Go program on the spot, with the
-// terminal raw. SIGINT comes from outside: ctrl-c is a byte here.
+// terminal raw. SIGINT comes from outside: ctrl-c is a byte here. SIGPIPE is
+// none of them: asking for it would bring one for every daemon that went away.
 var endings = []os.Signal{
 	syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGABRT, syscall.SIGALRM,
-	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGPIPE, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGVTALRM,
+	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGVTALRM,
 	syscall.SIGIO, syscall.SIGPWR, syscall.SIGSTKFLT, syscall.SIGSYS, syscall.SIGTRAP,
 }
 
@@ -187,6 +189,13 @@ func (v *view) resume() error {
 	v.mu.Unlock()
 	v.drop()
 	return nil
+}
+
+// present is the stream there is, or nil while there is none.
+func (v *view) present() viewStream {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.stream
 }
 
 // drop closes the present stream; follow opens the next, if there is to be one.

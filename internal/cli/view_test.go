@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -168,6 +169,7 @@ func (p panics) Next() (f client.Frame, err error) {
 }
 func (panics) WriteStdin(p []byte) (int, error) { return len(p), nil }
 func (panics) Resize(int, int) error            { return nil }
+func (panics) Detach() error                    { return nil }
 func (panics) Close() error                     { return nil }
 
 func TestResize(t *testing.T) {
@@ -240,9 +242,9 @@ func TestReadOnly(t *testing.T) {
 
 // A daemon that goes away without a word is found again, with a fresh screen.
 func TestReattach(t *testing.T) {
-	streams := 0
+	var streams atomic.Int32
 	w := shows(t, func(v *fakedaemon.View) {
-		switch streams++; streams {
+		switch streams.Add(1) {
 		case 1, 2:
 			v.Stdout([]byte(loud))
 		case 3:
@@ -260,8 +262,8 @@ func TestReattach(t *testing.T) {
 	s.coop(t, w.daemon, "shell", "box")
 	s.await(t, "back at 80")
 	s.typing(t, "x")
-	if got := s.exit(t); got != 4 || streams != 5 {
-		t.Errorf("status %d, %d streams, %q", got, streams, s.screen())
+	if got := s.exit(t); got != 4 || streams.Load() != 5 {
+		t.Errorf("status %d, %d streams, %q", got, streams.Load(), s.screen())
 	}
 	between, _, _ := strings.Cut(s.await(t, "ready"), "ready")
 	if !strings.Contains(between, "\x1b[?1049l") {
@@ -275,12 +277,12 @@ func TestReattach(t *testing.T) {
 // The person hears of a loss that takes time, and can leave meanwhile.
 func TestLongLoss(t *testing.T) {
 	w := shows(t, func(v *fakedaemon.View) { v.Stdout([]byte("ready")) })
-	attaches := 0
+	var attaches atomic.Int32
 	w.daemon.Fail = func(_, path string) *api.Error {
 		if !strings.HasSuffix(path, "/attach") {
 			return nil
 		}
-		if attaches++; attaches > 1 {
+		if attaches.Add(1) > 1 {
 			return &api.Error{Code: api.CodeUnavailable, Message: "not yet"}
 		}
 		return nil
@@ -295,15 +297,15 @@ func TestLongLoss(t *testing.T) {
 }
 
 func TestDroppedAgainAndAgain(t *testing.T) {
-	streams := 0
-	w := shows(t, func(*fakedaemon.View) { streams++ })
+	var streams atomic.Int32
+	w := shows(t, func(*fakedaemon.View) { streams.Add(1) })
 	s := newSeat(t)
 	s.coop(t, w.daemon, "attach", "box")
 	if got := s.exit(t); got != 4 || !strings.Contains(s.screen(), errDropped.Error()) {
 		t.Errorf("status %d, %q", got, s.screen())
 	}
-	if streams > maxShort+1 {
-		t.Errorf("%d streams", streams)
+	if n := streams.Load(); n > maxShort+1 {
+		t.Errorf("%d streams", n)
 	}
 }
 
