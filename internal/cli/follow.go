@@ -186,6 +186,8 @@ func (v *view) control(c *api.Control, told *told, stream viewStream) (*outcome,
 		if c.Reason != "" {
 			v.tty.remark("output is not stored at present: " + c.Reason)
 		}
+	case "refused":
+		_, _ = v.tty.Write([]byte("\a")) // the program does not take what is typed
 	case "detached":
 		return nil, &detachedError{c.Reason}
 	case "error":

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 // logsOptions are those of "logs" and of "terminal logs".
 type logsOptions struct {
 	follow   bool
+	raw      bool
 	lines    int
 	terminal int
 }
@@ -58,6 +58,7 @@ func newTerminalLogs(a *app) *cobra.Command {
 
 func (o *logsOptions) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with what is printed from now on")
+	cmd.Flags().BoolVar(&o.raw, "raw", false, "every byte as it was printed; your terminal will obey it")
 	cmd.Flags().IntVarP(&o.lines, "lines", "n", 0, "only the last N lines")
 }
 
@@ -82,13 +83,13 @@ func (o *logsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 }
 
 func (o *logsOptions) print(ctx context.Context, a *app, c *client.Client, ref string) error {
-	log, err := c.TerminalLogs(ctx, ref, o.terminal, client.LogOptions{Follow: o.follow, Tail: o.lines})
+	log, err := c.TerminalLogs(ctx, ref, o.terminal, client.LogOptions{Follow: o.follow, Tail: o.lines, Raw: o.raw})
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	var out io.Writer = a.streams.Out
-	if a.outputIsTerminal() {
+	if !o.raw {
 		out = &logText{w: out, colours: a.colours()}
 	}
 	_, err = io.Copy(out, log)
@@ -96,11 +97,4 @@ func (o *logsOptions) print(ctx context.Context, a *app, c *client.Client, ref s
 		return ctx.Err()
 	}
 	return err
-}
-
-// outputIsTerminal: what a program printed for its terminal is then shown on
-// ours.
-func (a *app) outputIsTerminal() bool {
-	f, ok := a.streams.Out.(*os.File)
-	return ok && isTerminal(f)
 }

@@ -2,10 +2,11 @@ package cli
 
 import "io"
 
-// logText shows the output of a program on a terminal it was not made for: text,
+// logText shows the output of a program to somebody it was not made for: text,
 // line ends, tabs and, if asked for, colours. Everything else is left out: a log
 // that moves the cursor, asks the terminal questions, sets the clipboard or
-// switches modes would act on who reads it.
+// switches modes would act on who reads it. A daemon leaves it out too; one of
+// another version, or of another machine, is not relied on.
 type logText struct {
 	w       io.Writer
 	colours bool

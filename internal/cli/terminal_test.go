@@ -55,11 +55,11 @@ func TestTerminalVerbs(t *testing.T) {
 	w.daemon.Terminals.Log = "one\x1b[2Jtwo\n"
 	w.want(t, 0, "", "", "terminal", "kill", "3", "-s", "box")
 	w.want(t, 0, "", "", "terminal", "restart", "3", "-s", "box")
-	w.want(t, 0, "one\x1b[2Jtwo\n", "", "terminal", "logs", "3", "-s", "box") // a pipe gets every byte
-	w.want(t, 0, "one\x1b[2Jtwo\n", "", "logs", "-f", "-n", "5", "box")
+	w.want(t, 0, "onetwo\n", "", "terminal", "logs", "3", "-s", "box")
+	w.want(t, 0, "one\x1b[2Jtwo\n", "", "logs", "--raw", "-f", "-n", "5", "box")
 	for _, request := range []string{
 		"DELETE /sandboxes/box/terminals/3", "POST /sandboxes/" + sandboxNamed("box").ID + "/terminals/3/restart",
-		"GET /sandboxes/box/terminals/3/logs", "GET /sandboxes/box/terminals/0/logs?follow=1&tail=5",
+		"GET /sandboxes/box/terminals/3/logs", "GET /sandboxes/box/terminals/0/logs?follow=1&raw=1&tail=5",
 	} {
 		if !w.sent(request) {
 			t.Errorf("%q is not in %q", request, w.daemon.Requests())

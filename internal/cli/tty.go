@@ -55,8 +55,12 @@ func (l *localTerminal) size() (cols, rows int) {
 	if err != nil || cols <= 0 || rows <= 0 {
 		return 80, 24
 	}
-	return cols, rows
+	return min(cols, maxSize), min(rows, maxSize)
 }
+
+// maxSize is the largest window a daemon makes; a larger one of ours stays
+// partly empty.
+const maxSize = 1000
 
 // enter makes the terminal raw. When it already is, somebody may have changed
 // it under us while we were stopped: it is made raw again, and what it shall go
