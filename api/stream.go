@@ -40,7 +40,7 @@ const FrameHeaderSize = 5
 //	stream    client → daemon               daemon → client
 //	exec      signal, closeStdin, detach    started, exit, error
 //	terminal  resize, detach                attached, screen, resize, started, exit,
-//	                                        restarting, failed, degraded, detached, error
+//	                                        restarting, failed, degraded, refused, detached, error
 //
 // Clients ignore types they do not know.
 type Control struct {
@@ -51,7 +51,7 @@ type Control struct {
 
 	Exec  string      `json:"exec,omitempty"`  // started: the exec's id
 	Exit  *ExecResult `json:"exit,omitempty"`  // exit: stdout and stderr are empty, they were streamed
-	Error *Error      `json:"error,omitempty"` // error: the command could not be started, or Coop failed
+	Error *Error      `json:"error,omitempty"` // error: the command could not be started, or Coop failed; refused: why input was not taken
 	Kept  *bool       `json:"kept,omitempty"`  // exit: whether the sandbox still exists, when OnExit was given
 
 	Terminal *Terminal `json:"terminal,omitempty"` // attached, started: the terminal as it is then

@@ -46,6 +46,7 @@ type Spec struct {
 	Limits    Limits            `json:"limits"`
 	Security  Security          `json:"security"`
 	Agent     Agent             `json:"agent"`
+	Session   Session           `json:"session,omitzero"`
 	Driver    string            `json:"driver,omitempty"`
 	Upper     string            `json:"upper,omitempty"` // disk | tmpfs
 	Owner     string            `json:"owner,omitempty"`

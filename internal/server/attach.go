@@ -76,14 +76,15 @@ func checkUpgrade(r *http.Request) error {
 	switch {
 	case strings.EqualFold(proto, api.UpgradeProtocol) && r.ProtoAtLeast(1, 1):
 	case proto != "":
-		return sandbox.Errorf(sandbox.Unsupported, "upgrade to %.32q is not there yet", proto).WithHint("use Upgrade: %s", api.UpgradeProtocol)
+		return sandbox.Errorf(sandbox.Unsupported, "upgrade to %.32q is not there", proto).
+			WithHint("use Upgrade: %s, or GET with a WebSocket", api.UpgradeProtocol)
 	default:
-		return sandbox.Errorf(sandbox.Invalid, "exec/attach needs an upgrade").
-			WithHint("send Connection: Upgrade and Upgrade: %s, or use exec", api.UpgradeProtocol)
+		return sandbox.Errorf(sandbox.Invalid, "attach needs an upgrade").
+			WithHint("send Connection: Upgrade and Upgrade: %s, or open a WebSocket", api.UpgradeProtocol)
 	}
 	if r.ContentLength < 0 {
 		// A chunked body has no end that both sides agree on before frames begin.
-		return sandbox.Errorf(sandbox.Invalid, "exec/attach needs a Content-Length")
+		return sandbox.Errorf(sandbox.Invalid, "attach needs a Content-Length")
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ type attachment struct {
 	out    *frameWriter
 	stdin  *stdinQueue // nil unless interactive
 	told   bool        // the client asked for onExit and is told whether the sandbox was kept
-	hello  string      // the answer that ends HTTP
+	hello  string      // the answer that ends HTTP, unless it was given
 	unlist func()      // takes the exec from the list that signalExec looks into
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -105,8 +106,7 @@ type attachment struct {
 func (s *Server) newAttachment(r *http.Request, ex Exec, conn net.Conn, in *bufio.Reader, req api.ExecRequest) *attachment {
 	a := &attachment{
 		exec: ex, conn: conn, in: in, out: &frameWriter{conn: conn}, told: req.OnExit != "",
-		hello: "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + api.UpgradeProtocol +
-			"\r\n" + requestIDHeader + ": " + requestID(r.Context()) + "\r\n\r\n",
+		hello: hello(r),
 	}
 	if req.Interactive {
 		a.stdin = newStdinQueue()
@@ -119,7 +119,9 @@ func (s *Server) newAttachment(r *http.Request, ex Exec, conn net.Conn, in *bufi
 func (a *attachment) serve() {
 	defer a.cancel(errOver)
 	defer a.unlist()
-	a.out.send([]byte(a.hello))
+	if a.hello != "" {
+		a.out.send([]byte(a.hello))
+	}
 	a.out.control(api.Control{Type: "started", Exec: a.exec.ID()})
 	p, err := startPumps(a.exec, a.out.sink(api.FrameData), a.out.sink(api.FrameStderr), a.source())
 	if err != nil {

@@ -95,12 +95,16 @@ func attachedCommand(req api.ExecRequest) (engine.Command, error) {
 		return c, err
 	}
 	c.Stdin, c.Attached = req.Interactive, true
-	switch o := engine.OnExit(req.OnExit); o {
+	c.OnExit, err = onExit(req.OnExit)
+	return c, err
+}
+
+func onExit(s string) (engine.OnExit, error) {
+	switch o := engine.OnExit(s); o {
 	case "", engine.Keep:
+		return engine.Keep, nil
 	case engine.Remove, engine.RemoveIfUnchanged:
-		c.OnExit = o
-	default:
-		return c, sandbox.Errorf(sandbox.Invalid, "unknown onExit %.32q", req.OnExit).WithHint("one of keep, remove, removeIfUnchanged")
+		return o, nil
 	}
-	return c, nil
+	return "", sandbox.Errorf(sandbox.Invalid, "unknown onExit %.32q", s).WithHint("one of keep, remove, removeIfUnchanged")
 }

@@ -17,12 +17,10 @@ type planned struct {
 func later() []planned {
 	one := func(method, tail string) planned { return planned{method, api.Prefix + "/sandboxes/{id}/" + tail} }
 	list := []planned{
-		one("POST", "restart"), one("POST", "freeze"), one("POST", "thaw"), one("POST", "extend"),
+		one("POST", "freeze"), one("POST", "thaw"), one("POST", "extend"),
 		one("POST", "exec/stream"),
 		one("POST", "shells"), one("GET", "shells"), one("DELETE", "shells/{name}"),
 		one("POST", "processes"), one("GET", "processes/{pid}"), one("GET", "processes/{pid}/logs"),
-		one("POST", "terminals"), one("GET", "terminals"), one("DELETE", "terminals/{n}"),
-		one("POST", "terminals/{n}/resize"), one("GET", "terminals/{n}/logs"), one("GET", "terminals/{n}/attach"),
 		one("DELETE", "files"), one("GET", "files/list"), one("POST", "files/mkdir"), one("POST", "files/rename"),
 		one("GET", "archive"), one("PUT", "archive"),
 		one("GET", "diff"), one("POST", "approve"), one("POST", "discard"), one("POST", "reject"),

@@ -48,6 +48,9 @@ func operation(rt route, s schemas) map[string]any {
 		strconv.Itoa(rt.status): success,
 		"default":               map[string]any{"description": "Error", "content": content(api.ErrorBody{}, s)},
 	}
+	if rt.id == "openTerminal" {
+		responses["200"] = map[string]any{"description": "The live shell that reuse found", "content": content(rt.answer, s)}
+	}
 	if rt.id == "createSandbox" {
 		responses["200"] = map[string]any{"description": "The sandbox that this Idempotency-Key made before", "content": content(rt.answer, s)}
 	}

@@ -37,7 +37,7 @@ type param struct {
 type octets struct{}
 
 func routes() []route {
-	return slices.Concat(sandboxRoutes(), execRoutes(), processRoutes(), fileRoutes(), hostRoutes())
+	return slices.Concat(sandboxRoutes(), execRoutes(), processRoutes(), fileRoutes(), terminalRoutes(), hostRoutes())
 }
 
 func sandboxRoutes() []route {
@@ -78,6 +78,10 @@ func execRoutes() []route {
 		{
 			id: "attachExec", method: "POST", path: "/sandboxes/{id}/exec/attach", summary: "Run a command with its streams as frames (Upgrade: coop-stream)",
 			body: api.ExecRequest{}, status: http.StatusSwitchingProtocols, handle: (*Server).attachExec,
+		},
+		{
+			id: "attachExecWeb", method: "GET", path: "/sandboxes/{id}/exec/attach", summary: "The same as a WebSocket: the first message is the request",
+			status: http.StatusSwitchingProtocols, handle: (*Server).attachExecWeb,
 		},
 		{
 			id: "signalExec", method: "POST", path: "/sandboxes/{id}/exec/{exec}/signal", summary: "Signal an attached command beside its stream",

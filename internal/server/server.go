@@ -27,9 +27,10 @@ var errClosing = errors.New("the daemon is shutting down")
 // Config is what a Server needs. Only Engine, PeerUID and Allow are necessary;
 // without the last two every request is denied.
 type Config struct {
-	Engine  Engine
-	PeerUID func(*net.UnixConn) (uid int, err error) // SO_PEERCRED
-	Allow   func(uid int) bool                       // whether that uid, as this process sees it, owns the daemon
+	Engine    Engine
+	Terminals Terminals                                // nil: unsupported
+	PeerUID   func(*net.UnixConn) (uid int, err error) // SO_PEERCRED
+	Allow     func(uid int) bool                       // whether that uid, as this process sees it, owns the daemon
 
 	Version  api.Version
 	Doctor   func(context.Context) ([]api.Check, error) // probes the host; nil: unsupported

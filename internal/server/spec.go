@@ -43,6 +43,9 @@ func specOf(req api.CreateRequest) (sandbox.Spec, error) {
 	if a := req.Agent; a != nil {
 		spec.Agent = sandbox.Agent{Command: a.Command, Args: a.Args, User: a.User}
 	}
+	if spec.Session, err = sessionOf(req.Session); err != nil {
+		return spec, err
+	}
 	spec = spec.WithDefaults()
 	return spec, spec.Validate()
 }

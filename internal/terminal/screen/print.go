@@ -1,0 +1,108 @@
+package screen
+
+import "github.com/clipperhouse/displaywidth"
+
+// printASCII prints a run of printable ASCII.
+func (s *Screen) printASCII(p []byte) {
+	if s.insert || s.single != 0 || !s.sets.ascii() {
+		for _, c := range p {
+			s.printRune(rune(c))
+		}
+		return
+	}
+	for len(p) > 0 {
+		if s.wrap {
+			s.newRow()
+		}
+		n := min(len(p), s.cols-s.x)
+		line := s.line(s.y)
+		splitWide(line, s.x, s.x+n)
+		s.put(line[s.x:s.x+n], p)
+		s.last, s.lastX = rune(p[n-1]), s.x+n-1
+		s.x += n
+		p = p[n:]
+		if s.x == s.cols {
+			s.x--
+			s.wrap = s.autowrap
+		}
+		if len(p) > 0 && !s.autowrap { // the rest falls on the last column
+			p = p[len(p)-1:]
+		}
+	}
+}
+
+func (s *Screen) put(to []cell, p []byte) {
+	c := cell{style: s.pen}
+	for i, b := range p[:len(to)] {
+		c.r = uint32(b)
+		if b == ' ' {
+			c.r = 0
+		}
+		to[i] = c
+	}
+}
+
+func (s *Screen) printRune(raw rune) {
+	r, shifted := s.translate(raw), s.single != 0
+	s.single = 0
+	w := width(r)
+	if w == 0 {
+		s.combine(r)
+		return
+	}
+	if w > s.cols || (!s.autowrap && s.x+w > s.cols) {
+		return
+	}
+	if s.wrap || s.x+w > s.cols {
+		s.newRow()
+	}
+	if s.insert {
+		s.insertCells(w)
+	}
+	s.place(r, w)
+	s.last, s.lastX = raw, s.x
+	if shifted {
+		s.last = 0
+	}
+	s.x += w
+	if s.x >= s.cols {
+		s.x, s.wrap = s.cols-1, s.autowrap
+	}
+}
+
+func (s *Screen) place(r rune, w int) {
+	line := s.line(s.y)
+	splitWide(line, s.x, s.x+w)
+	c := cell{r: uint32(r), style: s.pen}
+	if r == ' ' {
+		c.r = 0
+	}
+	if w == 2 {
+		c.r |= wideFlag
+		line[s.x+1] = cell{r: tail, style: s.pen}
+	}
+	line[s.x] = c
+}
+
+// newRow is the wrap that a full row had put off.
+func (s *Screen) newRow() {
+	s.x = 0
+	s.index()
+}
+
+// width is the columns of a rune as the C library and xterm count them, each
+// rune by itself. Clusters that newer terminals draw narrower are put in place
+// by Snapshot.
+func width(r rune) int {
+	switch {
+	case r < 0x300: // Latin; the soft hyphen shows as a hyphen
+		return 1
+	case r >= 0x1160 && r <= 0x11ff: // Hangul vowels and finals join the initial
+		return 0
+	case r >= 0x2500 && r < 0x25a0: // boxes and blocks
+		return 1
+	case r >= 0x1f1e6 && r <= 0x1f1ff: // two of them make a flag
+		return 1
+	}
+	return displaywidth.Rune(r)
+}

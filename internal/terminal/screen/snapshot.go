@@ -1,0 +1,188 @@
+package screen
+
+import (
+	"slices"
+	"strconv"
+)
+
+// Snapshot returns what makes a terminal of the same size show this screen,
+// whatever state the terminal is in. Live output may follow directly, also in
+// the middle of a sequence or character.
+//
+// Order matters: DECSTBM and DECOM move the cursor, resetting DECAWM forgets a
+// wrap that is due, so the region comes before the cursor and the cursor before
+// what does not touch it. The main screen is drawn first; with the cursor where
+// the program had saved it, 1049 then saves that place again.
+func (s *Screen) Snapshot() []byte {
+	return s.appendPending(s.appendState(nil))
+}
+
+// appendState is the snapshot without what was cut.
+func (s *Screen) appendState(b []byte) []byte {
+	w := painter{s: s, b: slices.Grow(b, 4096)}
+	w.plainly(prologue)
+	w.draw(onMain)
+	w.tabStops()
+	if s.active == onAlt {
+		w.keyboard(onMain)
+		w.cursor(onMain, s.saved[onMain])
+		w.plainly("\x1b[?1049h" + plain + "\x1b[<99u\x1b[H\x1b[J")
+		w.draw(onAlt)
+	}
+	w.keyboard(s.active)
+	w.cursor(s.active, s.saved[s.active])
+	w.plainly("\x1b7" + plain)
+	w.region()
+	w.cursor(s.active, s.cursor)
+	w.modes()
+	w.lastCharacter()
+	return w.b
+}
+
+const (
+	// plain is the state to draw in. Without autowrap a character that the
+	// viewer's terminal thinks is wider cannot push a row into the next.
+	plain = "\x1b[?6l\x1b[?7l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m\x1b]8;;\x1b\\"
+	// prologue ends whatever the terminal was in the middle of. CAN, not ST: ST
+	// would carry out half a command.
+	prologue = "\x18\x1b[?2026h\x1b[?25l\x1b[?1049l\x1b[<99u\x1b[4l\x1b[20l\x1b[r" + plain + "\x1b[H\x1b[J"
+)
+
+// Leave returns what brings a viewer's terminal back to its defaults when it
+// stops showing a screen. What is on the main screen stays.
+func Leave() []byte {
+	return []byte("\x18\x1b[<99u\x1b[?1049l\x1b[<99u\x1b[>4m\x1b[4l\x1b[20l\x1b[r" +
+		"\x1b[?6l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m\x1b]8;;\x1b\\" + modesOff + "\x1b>\x1b[?7h\x1b[0 q\x1b[?25h\x1b[?2026l")
+}
+
+const modesOff = "\x1b[?1;5;9;1000;1002;1003;1004;1005;1006;1015;1016;2004l"
+
+// painter writes sequences and knows the style the terminal has now.
+type painter struct {
+	s   *Screen
+	b   []byte
+	now style
+
+	regionSet bool
+}
+
+func (w *painter) text(t string) { w.b = append(w.b, t...) }
+
+// plainly writes a text that has plain in it.
+func (w *painter) plainly(t string) {
+	w.text(t)
+	w.now = style{}
+}
+
+// csi writes CSI, the numbers, and the final bytes.
+func (w *painter) csi(final string, n ...int) {
+	w.b = append(w.b, "\x1b["...)
+	for i, v := range n {
+		if i > 0 {
+			w.b = append(w.b, ';')
+		}
+		w.b = strconv.AppendInt(w.b, int64(v), 10)
+	}
+	w.b = append(w.b, final...)
+}
+
+func (w *painter) draw(which int) {
+	g := &w.s.grids[which]
+	for y := range g.order {
+		w.row(y, g.line(y))
+	}
+}
+
+func (w *painter) row(y int, line []cell) {
+	end := len(line)
+	for end > 0 && line[end-1] == (cell{}) {
+		end--
+	}
+	x := blanks(line[:end])
+	if x == end {
+		return
+	}
+	w.csi("H", y+1, x+1)
+	for x < end {
+		if n := blanks(line[x:end]); n > 4 {
+			w.csi("C", n)
+			x += n
+			continue
+		}
+		x += w.cell(line, x)
+	}
+}
+
+// blanks is how many cells at the start are as clearing has left them.
+func blanks(line []cell) int {
+	for i, c := range line {
+		if c != (cell{}) {
+			return i
+		}
+	}
+	return len(line)
+}
+
+// cell draws the character at x and returns its width. Terminals do not agree
+// on the width of emoji and clusters, so the column after one is set.
+func (w *painter) cell(line []cell, x int) int {
+	c, n := line[x], 1
+	w.style(c.style)
+	w.b = append(w.b, w.s.textOf(c)...)
+	if c.isWide() {
+		n = 2
+	}
+	if (c.r&clusterFlag != 0 || c.r&valueMask >= 0x1f000) && x+n < len(line) {
+		w.csi("G", x+n+1)
+	}
+	return n
+}
+
+func (w *painter) style(t style) {
+	if t == w.now {
+		return
+	}
+	if t.link != w.now.link {
+		w.link(w.s.linkOf(t))
+	}
+	link := t.link
+	t.link, w.now.link = 0, 0
+	if t != w.now {
+		w.b = t.appendSGR(w.b)
+	}
+	w.now = t
+	w.now.link = link
+}
+
+func (w *painter) link(l link) {
+	w.b = append(w.b, "\x1b]8;"...)
+	if l.id != "" {
+		w.b = append(append(w.b, "id="...), l.id...)
+	}
+	w.b = append(append(append(w.b, ';'), l.uri...), "\x1b\\"...)
+}
+
+// cursor brings about the state that DECSC saves. The wrap that is due at the
+// last column comes from printing what is there once more.
+func (w *painter) cursor(which int, c cursor) {
+	y := c.y
+	if c.origin {
+		w.text("\x1b[?6h")
+		y -= w.top()
+	}
+	w.csi("H", y+1, c.x+1)
+	if c.wrap {
+		w.reprint(w.s.grids[which].line(c.y), y, c.x)
+	}
+	w.style(c.pen)
+	w.charsets(c.sets)
+}
+
+func (w *painter) reprint(line []cell, y, x int) {
+	if line[x].isTail() {
+		x--
+	}
+	w.csi("H", y+1, x+1)
+	w.text("\x1b[?7h")
+	w.cell(line, x)
+}
