@@ -22,6 +22,7 @@ type execFlags struct {
 	timeout     time.Duration
 	interactive bool
 	tty         bool
+	view        viewFlags
 }
 
 func (e *execFlags) add(f *pflag.FlagSet) {
@@ -29,14 +30,12 @@ func (e *execFlags) add(f *pflag.FlagSet) {
 	f.DurationVar(&e.timeout, "timeout", 0, "end the command after this long, as 30s")
 	f.BoolVarP(&e.interactive, "interactive", "i", false, "pass stdin on (it always is, unless it is /dev/null)")
 	f.BoolVarP(&e.tty, "tty", "t", false, "give the command a terminal")
+	e.view.add(f)
 }
 
 // request is the command, executed directly: without a shell there is nothing
 // to quote.
 func (e *execFlags) request(command []string, stdin io.Reader) (api.ExecRequest, error) {
-	if e.tty {
-		return api.ExecRequest{}, &api.Error{Code: api.CodeUnsupported, Message: "terminals are not there yet", Hint: "leave out -t"}
-	}
 	if e.timeout < 0 {
 		return api.ExecRequest{}, &usageError{message: "--timeout cannot be negative"}
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,4 +39,30 @@ func (a *app) completeOne(cmd *cobra.Command, args []string, typed string) ([]st
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.completeSandbox(cmd, args, typed)
+}
+
+// terminalNumbers are those of one sandbox that begin as typed.
+func (a *app) terminalNumbers(ctx context.Context, args []string, typed string) []string {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	c, err := a.peek(ctx)
+	if err != nil {
+		return nil
+	}
+	defer c.Close()
+	ref, err := a.resolve(ctx, c, args)
+	if err != nil {
+		return nil
+	}
+	list, err := c.Terminals(ctx, ref)
+	if err != nil {
+		return nil
+	}
+	var numbers []string
+	for _, t := range list.Items {
+		if n := strconv.Itoa(t.Number); strings.HasPrefix(n, typed) {
+			numbers = append(numbers, n+"\t"+escape(t.Role+" "+shorten(t.Command, commandWidth)))
+		}
+	}
+	return numbers
 }

@@ -20,8 +20,15 @@ const answerTimeout = 5 * time.Second
 
 var errNoAnswer = errors.New("daemon does not answer")
 
-// connect gives a client that starts the daemon when there is none.
-func (a *app) connect(ctx context.Context) (*client.Client, error) { return a.client(ctx, true) }
+// connect gives a client that starts the daemon when there is none, and tells
+// of one that is not of this version.
+func (a *app) connect(ctx context.Context) (*client.Client, error) {
+	c, err := a.client(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	return a.checked(ctx, c)
+}
 
 // peek gives a client that does not.
 func (a *app) peek(ctx context.Context) (*client.Client, error) { return a.client(ctx, false) }

@@ -45,7 +45,7 @@ func TestVersionsDiffer(t *testing.T) {
 	w := newWorld(t)
 	w.daemon.Version = api.Version{Version: "0.1", Commit: "abc", Go: "go2"}
 	w.want(t, 0, "client:  dev go1\ndaemon:  0.1 (abc) go2\n",
-		"coop: warning: the daemon is not this version\nhint: coop shutdown --keep ends the old one; sandboxes keep running\n", "version")
+		"coop: warning: the daemon (0.1) is not of this program's version (dev)\nhint: "+handOverHint+"\n", "version")
 	w.want(t, 0, "dev\n", "", "version", "-q")
 }
 

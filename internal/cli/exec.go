@@ -22,7 +22,9 @@ func newExec(a *app) *cobra.Command {
 		Use:   "exec [flags] [SANDBOX] -- CMD…",
 		Short: "run a command in a sandbox that is there",
 		Args:  func(cmd *cobra.Command, args []string) error { return o.split(cmd, a, args) },
-		RunE:  func(cmd *cobra.Command, _ []string) error { return asCommand(o.run(cmd.Context(), a)) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return asCommand(o.run(cmd.Context(), a, cmd.Flags().Changed("tty")))
+		},
 
 		ValidArgsFunction: a.completeOne,
 	}
@@ -58,7 +60,7 @@ func (o *execOptions) split(cmd *cobra.Command, a *app, args []string) error {
 	return nil
 }
 
-func (o *execOptions) run(ctx context.Context, a *app) error {
+func (o *execOptions) run(ctx context.Context, a *app, asked bool) error {
 	req, err := o.exec.request(o.command, a.streams.In)
 	if err != nil {
 		return err
@@ -67,6 +69,10 @@ func (o *execOptions) run(ctx context.Context, a *app) error {
 		return err
 	}
 	req.User = o.user
+	tty, err := o.exec.terminal(a, asked, false)
+	if err != nil {
+		return err
+	}
 	c, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -75,6 +81,9 @@ func (o *execOptions) run(ctx context.Context, a *app) error {
 	ref, err := a.resolve(ctx, c, o.sandbox)
 	if err != nil {
 		return err
+	}
+	if tty != nil {
+		return commandEnd(a.openTerminal(ctx, c, tty, ref, onTerminal(req), o.exec.view))
 	}
 	e, _ := a.attach(ctx, c, ref, req)
 	if e.err != nil {

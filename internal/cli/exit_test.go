@@ -74,7 +74,7 @@ func TestStatusOfVerbs(t *testing.T) {
 		w.want(t, 3, "", "coop: no sandbox \"nobody\"\nhint: coop ls\n", verb, "-s", "nobody")
 	}
 	w.want(t, 125, "", "coop: no sandbox \"nobody\"\nhint: coop ls\n", "exec", "nobody", "--", "ls")
-	w.want(t, 125, "", "coop: terminals are not there yet\nhint: leave out -t\n", "run", "-t", "--", "ls")
+	w.want(t, 2, "", "coop: stdin and stdout are not a terminal\nhint: leave out -t\n", "run", "-t", "--", "ls")
 }
 
 func TestUnreachableDaemon(t *testing.T) {

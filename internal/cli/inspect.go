@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coop-dev/coop/api"
+	"github.com/coop-dev/coop/client"
 )
 
 func newInspect(a *app) *cobra.Command {
@@ -45,7 +46,7 @@ func inspect(ctx context.Context, a *app, args []string) error {
 	case a.flags.quiet:
 		return a.printLine(sb.ID)
 	}
-	return a.printTable(facts(sb))
+	return a.printTable(append(facts(sb), terminalFacts(ctx, c, sb)...))
 }
 
 // facts are the lines of inspect; what is empty is left out.
@@ -85,6 +86,23 @@ func facts(sb *api.Sandbox) [][]string {
 		row[0] += ":"
 	}
 	return all
+}
+
+// terminalFacts are one line for each terminal. A sandbox that does not run has
+// none, and a daemon that cannot say has none to tell.
+func terminalFacts(ctx context.Context, c *client.Client, sb *api.Sandbox) [][]string {
+	if sb.Status != "running" && sb.Status != "frozen" {
+		return nil
+	}
+	list, err := c.Terminals(ctx, sb.ID)
+	if err != nil {
+		return nil
+	}
+	rows := make([][]string, len(list.Items))
+	for i, t := range list.Items {
+		rows[i] = []string{"terminal:", terminalLine(t)}
+	}
+	return rows
 }
 
 func because(what, why string) string {

@@ -37,6 +37,9 @@ func (o *lsOptions) run(ctx context.Context, a *app) error {
 	if err := a.printSandboxes(shown); err != nil {
 		return err
 	}
+	if a.flags.verbose {
+		a.detailTerminals(ctx, c, shown)
+	}
 	if hidden > 0 {
 		a.note("%d stopped not shown: coop ls -a", hidden)
 	}
@@ -80,6 +83,15 @@ func (a *app) printSandboxes(list []api.Sandbox) error {
 		}
 	}
 	return nil
+}
+
+// detailTerminals tells of every terminal; it asks once for each sandbox.
+func (a *app) detailTerminals(ctx context.Context, c *client.Client, list []api.Sandbox) {
+	for _, sb := range list {
+		for _, row := range terminalFacts(ctx, c, &sb) {
+			a.detail("%s: terminal %s", sb.Name, row[1])
+		}
+	}
 }
 
 // statusMark is the status, with ! when a fence is missing.

@@ -18,9 +18,16 @@ import (
 // process: signals, pipes.
 const beCoop = "COOP_TEST_BE_COOP"
 
+// asVersion is the version it has then; without one it compares none.
+const asVersion = "COOP_TEST_VERSION"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(beShell) != "" {
+		os.Exit(shellMain())
+	}
 	if os.Getenv(beCoop) != "" {
-		os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Hooks{}))
+		hooks := Hooks{Version: Build{Version: os.Getenv(asVersion)}, StartDaemon: func(context.Context, string) error { return nil }}
+		os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, hooks))
 	}
 	goleak.VerifyTestMain(m)
 }

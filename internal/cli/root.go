@@ -21,13 +21,14 @@ type globalFlags struct {
 // list with the change that brings it.
 func laterVerbs() []string {
 	return []string{
-		"approve", "attach", "build", "conflicts", "cp", "df", "diff", "discard", "events", "freeze",
-		"image", "logs", "pool", "rebase", "rebuild", "reject", "restart", "serve", "shell", "stats",
-		"terminal", "thaw", "token", "volume", "workspace",
+		"approve", "build", "conflicts", "cp", "df", "diff", "discard", "events", "freeze",
+		"image", "pool", "rebase", "rebuild", "reject", "serve", "stats",
+		"thaw", "token", "volume", "workspace",
 	}
 }
 
 func newRoot(a *app) *cobra.Command {
+	here := &hereOptions{}
 	root := &cobra.Command{
 		Use:           "coop",
 		Short:         "sandboxes for coding agents",
@@ -36,7 +37,7 @@ func newRoot(a *app) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          unknownVerb,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return here.run(cmd.Context(), a) },
 	}
 	root.SetIn(a.streams.In)
 	root.SetOut(a.streams.Out)
@@ -47,6 +48,7 @@ func newRoot(a *app) *cobra.Command {
 	})
 	root.Flags().SetInterspersed(false) // "coop diff --stat" is about diff, not about --stat
 	addGlobalFlags(root, a)
+	here.add(root)
 	for _, verb := range verbs(a) {
 		root.AddCommand(verb)
 	}
@@ -56,6 +58,7 @@ func newRoot(a *app) *cobra.Command {
 const rootHelp = `Coop gives every coding agent its own disposable computer: a Linux sandbox with
 the current directory as a copy-on-write workspace.
 
+  coop                the sandbox of this directory: made if need be, and attached
   coop run -- CMD…    run a command in a new sandbox
   coop ls             the sandboxes there are
   coop doctor         what this host can and cannot do
@@ -67,6 +70,7 @@ Exit status: 0 done, 1 error, 2 usage, 3 no such sandbox, 4 daemon unreachable,
 func verbs(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newRun(a), newCreate(a), newExec(a), newInit(a),
+		newAttach(a), newShell(a), newTerminal(a), newLogs(a), newRestart(a),
 		newLs(a), newInspect(a), newPs(a),
 		newStop(a), newStart(a), newRm(a), newGC(a),
 		newDoctor(a), newStatus(a), newShutdown(a), newVersion(a), newDaemon(a),

@@ -9,7 +9,8 @@ import (
 func TestVerbsThatAreNotThere(t *testing.T) {
 	w := newWorld(t)
 	w.want(t, 1, "", "coop: \"diff\" is not there yet\n", "diff", "--stat", "x")
-	w.want(t, 1, "", "coop: \"terminal\" is not there yet\n", "--json", "terminal", "ls")
+	w.want(t, 1, "", "coop: \"stats\" is not there yet\n", "--json", "stats", "x")
+	w.want(t, 2, "", "coop: unknown verb \"lss\"\nhint: did you mean ls or logs?\n", "terminal", "lss")
 	w.want(t, 2, "", "coop: unknown verb \"inspec\"\nhint: did you mean inspect?\n", "inspec")
 	w.want(t, 2, "", "coop: unknown verb \"zzzzzzzz\"\nhint: coop --help lists the verbs\n", "zzzzzzzz", "-x")
 	w.want(t, 2, "", "coop: unknown verb \"\\x1b[2J\"\nhint: coop --help lists the verbs\n", "\x1b[2J")
@@ -55,7 +56,7 @@ func TestUsageErrors(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	w := newWorld(t)
-	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
+	for _, args := range [][]string{{"--help"}, {"help"}} {
 		status, stdout, stderr := w.coop(args...)
 		if status != 0 || !strings.Contains(stdout, "coop run -- CMD") || stderr != "" {
 			t.Errorf("%q: %d %q %q", args, status, stdout, stderr)

@@ -23,11 +23,11 @@ func newRun(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] CMD…",
 		Short: "run a command in a new sandbox",
-		Long: `Create a sandbox of the current directory, run CMD in it with your pipes, and
-exit with its status. The sandbox is kept if there are changes to review.`,
+		Long: `Create a sandbox of the current directory, run CMD in it with your terminal or
+your pipes, and exit with its status. The sandbox is kept if there are changes to review.`,
 		Args: func(_ *cobra.Command, args []string) error { return o.check(a, args) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return asCommand(o.run(cmd.Context(), a, args))
+			return asCommand(o.run(cmd.Context(), a, args, cmd.Flags().Changed("tty")))
 		},
 	}
 	o.spec.add(cmd.Flags())
@@ -60,7 +60,7 @@ func (o *runOptions) onExit() string {
 	return "removeIfUnchanged"
 }
 
-func (o *runOptions) run(ctx context.Context, a *app, command []string) error {
+func (o *runOptions) run(ctx context.Context, a *app, command []string, asked bool) error {
 	dir, err := workingDir()
 	if err != nil {
 		return err
@@ -74,6 +74,10 @@ func (o *runOptions) run(ctx context.Context, a *app, command []string) error {
 		return err
 	}
 	exec.User, exec.OnExit = o.spec.user, o.onExit()
+	tty, err := o.exec.terminal(a, asked, true)
+	if err != nil {
+		return err
+	}
 	c, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -85,6 +89,9 @@ func (o *runOptions) run(ctx context.Context, a *app, command []string) error {
 		return err
 	}
 	a.warnDegraded(sb)
+	if tty != nil {
+		return o.onTerminal(ctx, a, c, tty, sb, exec)
+	}
 	e, attached := a.attach(ctx, c, sb.ID, exec)
 	if e.err != nil {
 		o.afterFailure(ctx, a, c, sb, e, attached)
@@ -92,6 +99,19 @@ func (o *runOptions) run(ctx context.Context, a *app, command []string) error {
 	}
 	o.afterwards(a, sb, e.kept)
 	return finished(e.result)
+}
+
+// onTerminal runs the command on the person's terminal. Who detaches leaves a
+// sandbox behind that goes by OnExit when the command ends.
+func (o *runOptions) onTerminal(ctx context.Context, a *app, c *client.Client, tty *localTerminal, sb *api.Sandbox, exec api.ExecRequest) error {
+	out := a.openTerminal(ctx, c, tty, sb.ID, onTerminal(exec), o.exec.view)
+	switch {
+	case out.err != nil:
+		o.afterFailure(ctx, a, c, sb, ended{err: out.err, kept: out.kept}, out.shown)
+	case !out.detached:
+		o.afterwards(a, sb, out.kept)
+	}
+	return commandEnd(out)
 }
 
 // afterwards tells of a sandbox that is still there.

@@ -47,7 +47,13 @@ func daemonStatus(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.printStatus(answer)
+	if err := a.printStatus(answer); err != nil {
+		return err
+	}
+	if a.hooks.Version.Version != "" && !a.sameVersion(answer.Version) {
+		a.warnVersion(answer.Version)
+	}
+	return nil
 }
 
 func (a *app) printStatus(s statusAnswer) error {

@@ -41,11 +41,8 @@ func version(ctx context.Context, a *app) error {
 	if err := a.printVersions(answer); err != nil {
 		return err
 	}
-	if d := answer.Daemon; d != nil && (d.Version != answer.Client.Version || d.Commit != answer.Client.Commit) {
-		a.note("warning: the daemon is not this version")
-		if !a.flags.quiet {
-			a.hint("coop shutdown --keep ends the old one; sandboxes keep running")
-		}
+	if answer.Daemon != nil && !a.sameVersion(answer.Daemon) {
+		a.warnVersion(answer.Daemon)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func keys() []key[Config] {
 		{"security.readonly_root", func(c *Config) any { return &c.Security.ReadonlyRoot }, nil, false, "nothing outside of workspace and `/tmp` can be written"},
 		{"security.optional", func(c *Config) any { return &c.Security.Optional }, checkText, false, "fences that may be missing, e.g. `[\"limits\"]`; anything else fails closed"},
 
-		{"terminal.detach_key", func(c *Config) any { return &c.Terminal.DetachKey }, checkDetachKey, false, "leaves a terminal and lets everything run; `ctrl-` and a letter or one of `] \\ ^ _`"},
+		{"terminal.detach_key", func(c *Config) any { return &c.Terminal.DetachKey }, checkDetachKey, false, "leaves a terminal and lets everything run; `ctrl-` and a letter or one of `] \\ ^ _`, several as `ctrl-p,ctrl-q`, or `none`"},
 		{"terminal.scrollback", func(c *Config) any { return &c.Terminal.Scrollback }, between(4<<10, 1<<30), false, "how much output is kept"},
 		{"terminal.ctrl_c_debounce", func(c *Config) any { return &c.Terminal.CtrlCDebounce }, nil, false, "web clients on terminal 0: a second Ctrl+C within this time is dropped"},
 		{"terminal.block", func(c *Config) any { return &c.Terminal.Block }, checkBlock, false, "byte sequences web clients may not send, such as `\"\\x04\"`"},

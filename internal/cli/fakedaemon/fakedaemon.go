@@ -34,6 +34,7 @@ type Daemon struct {
 	Fail      func(method, path string) *api.Error // nil goes on
 	Signals   chan string                          // sent beside streams; nil makes them come as frames
 	Command   func(*Session)                       // what an attached command does
+	Terminals Terminals                            // of every sandbox
 
 	mu        sync.Mutex
 	sandboxes []api.Sandbox // newest first
@@ -109,6 +110,7 @@ func (d *Daemon) handler() http.Handler {
 	mux.HandleFunc("GET /api/v1/doctor", answer(api.Doctor{OK: true, Mode: "user"}))
 	mux.HandleFunc("GET /api/v1/version", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, d.Version) })
 	mux.HandleFunc("POST /api/v1/shutdown", answer(nil))
+	d.terminalRoutes(mux)
 	return d.record(mux)
 }
 
@@ -229,6 +231,11 @@ func (d *Daemon) remove(w http.ResponseWriter, r *http.Request) {
 	}
 	d.update(func(sb api.Sandbox) (api.Sandbox, bool) { return sb, sb.ID != gone.ID })
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// Remove takes a sandbox away, by its name.
+func (d *Daemon) Remove(name string) {
+	d.update(func(sb api.Sandbox) (api.Sandbox, bool) { return sb, sb.Name != name })
 }
 
 func (d *Daemon) become(status string) http.HandlerFunc {
