@@ -21,10 +21,10 @@ type Workspace struct {
 }
 
 // Open opens both. A project that is gone is fs.ErrNotExist.
-func Open(project string, l Layer) (*Workspace, error)
+func Open(project string, l Layer) (*Workspace, error) { panic("soon") }
 
 // Close lets go of both; it may be called twice.
-func (w *Workspace) Close() error
+func (w *Workspace) Close() error { panic("soon") }
 
 // Options narrow and judge a list.
 type Options struct {
@@ -34,17 +34,19 @@ type Options struct {
 }
 
 // List gives every difference, sorted by the raw bytes of the path.
-func (w *Workspace) List(ctx context.Context, o Options) ([]Change, error)
+func (w *Workspace) List(ctx context.Context, o Options) ([]Change, error) { panic("soon") }
 
 // Any reports whether there is a difference at all; it stops at the first.
-func (w *Workspace) Any(ctx context.Context) (bool, error)
+func (w *Workspace) Any(ctx context.Context) (bool, error) { panic("soon") }
 
 // OpenOld opens the content a change had in the project, OpenNew what it has in
 // the workspace. Only regular files are opened; anything else, and what has
 // become something else meanwhile, is an error.
-func (w *Workspace) OpenOld(c Change) (*os.File, error)
-func (w *Workspace) OpenNew(c Change) (*os.File, error)
+func (w *Workspace) OpenOld(c Change) (*os.File, error) { panic("soon") }
+
+// OpenNew see OpenOld.
+func (w *Workspace) OpenNew(c Change) (*os.File, error) { panic("soon") }
 
 // Diff makes the textual form of one change: git header and hunks. What is
 // binary, large or not a file has no hunks. b bounds what a series of calls reads.
-func (w *Workspace) Diff(ctx context.Context, c Change, b *Budget) (patch.File, error)
+func (w *Workspace) Diff(ctx context.Context, c Change, b *Budget) (patch.File, error) { panic("soon") }

@@ -36,14 +36,14 @@ type Line struct {
 }
 
 // Diff computes the hunks from old to new, with three lines of context.
-func Diff(old, new []byte) []Hunk
+func Diff(old, new []byte) []Hunk { panic("soon") }
 
 // Header is the hunk's "@@ -a,b +c,d @@".
-func (h Hunk) Header() string
+func (h Hunk) Header() string { panic("soon") }
 
 // Apply applies those hunks that pick chooses to old. Hunks that are not chosen
 // leave their part of old as it is.
-func Apply(old []byte, hunks []Hunk, pick func(index int) bool) ([]byte, error)
+func Apply(old []byte, hunks []Hunk, pick func(index int) bool) ([]byte, error) { panic("soon") }
 
 // Append appends the file's part of a patch.
-func (f File) Append(b []byte) []byte
+func (f File) Append(b []byte) []byte { panic("soon") }
