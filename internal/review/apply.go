@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/within"
 )
 
 // tmpPrefix begins every temporary name in a project.
@@ -24,7 +24,7 @@ type Applier struct {
 
 	// Keep says why an entry of a directory that is to be removed must stay; it
 	// sees everything in the directory. Nil keeps nothing.
-	Keep func(path string, st beneath.Stat) string
+	Keep func(path string, st within.Stat) string
 
 	// step is called after everything that touches the project or the journal;
 	// tests end the process there.
@@ -37,7 +37,7 @@ type Applier struct {
 // what has to be remembered elsewhere can be written in between, and if that is
 // interrupted, recovery gives the note back.
 type Applied struct {
-	Now     map[string]beneath.Stat // what is at each put path now
+	Now     map[string]within.Stat // what is at each put path now
 	journal string
 	late    error
 }
@@ -120,7 +120,7 @@ func (w *work) run(ctx context.Context, j *journal) error {
 }
 
 func (w *work) begin(j *journal) error {
-	st, err := beneath.Fstat(w.Project)
+	st, err := within.Fstat(w.Project)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (w *work) undo(s *story) (problems []string, err error) {
 // finish removes what was replaced. From here on nothing is undone: an error
 // leaves the journal to the next recovery, which goes on from the same place.
 func (w *work) finish() *Applied {
-	out := &Applied{Now: map[string]beneath.Stat{}, journal: w.Journal}
+	out := &Applied{Now: map[string]within.Stat{}, journal: w.Journal}
 	for i, p := range w.plans {
 		if w.ops[i].Kind != opRemove {
 			w.look(i, p, out.Now)
@@ -173,14 +173,14 @@ func (w *work) finish() *Applied {
 }
 
 // look notes what is at the paths of an op now.
-func (w *work) look(i int, p plan, now map[string]beneath.Stat) {
+func (w *work) look(i int, p plan, now map[string]within.Stat) {
 	for _, e := range p.edits {
-		var st beneath.Stat
+		var st within.Stat
 		dir, err := w.dirs.get(w.ops[i].Dir)
 		if err == nil && !p.tree {
-			st, err = beneath.Lstat(dir, string(w.ops[i].Name))
+			st, err = within.Lstat(dir, string(w.ops[i].Name))
 		} else {
-			st, err = beneath.LstatPath(w.Project, e.Path)
+			st, err = within.LstatPath(w.Project, e.Path)
 		}
 		if err == nil { // otherwise somebody has moved it already
 			now[e.Path] = st

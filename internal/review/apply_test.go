@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/within"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
@@ -164,7 +164,7 @@ func TestKeep(t *testing.T) {
 	root := t.TempDir()
 	grow(t, root, before())
 	a := applier(t, root)
-	a.Keep = func(p string, _ beneath.Stat) string {
+	a.Keep = func(p string, _ within.Stat) string {
 		if p == "old/sub/b" {
 			return "is new"
 		}
@@ -309,7 +309,7 @@ func TestSwappedParents(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				_ = beneath.Exchange(dir, "d", "evil")
+				_ = within.Exchange(dir, "d", "evil")
 			}
 		}
 	})
@@ -318,7 +318,7 @@ func TestSwappedParents(t *testing.T) {
 		a := applier(t, root)
 		list := []Edit{{Path: "d/sub/new", Action: PutFile, Body: text("%d", i)}, {Path: "d/tree/a", Action: PutFile, Body: text("%d", i)}}
 		for j := range list {
-			if st, err := beneath.LstatPath(a.Project, list[j].Path); err == nil {
+			if st, err := within.LstatPath(a.Project, list[j].Path); err == nil {
 				list[j].Seen = &st
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/within"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
@@ -21,8 +21,8 @@ type plan struct {
 	edits []Edit // the first is the op's own path, unless that is a directory nobody asked for
 	tree  bool
 	top   string
-	had   *beneath.Stat
-	owner beneath.Stat // of the directory it is put into
+	had   *within.Stat
+	owner within.Stat // of the directory it is put into
 }
 
 // place is what a directory's path is in the project before the request.
@@ -135,12 +135,12 @@ func (c *compiler) look(p string) (place, error) {
 }
 
 // lstat looks at a path whose directory is known to be one.
-func (c *compiler) lstat(p string) (beneath.Stat, error) {
+func (c *compiler) lstat(p string) (within.Stat, error) {
 	dir, err := c.parent(p)
 	if err != nil {
-		return beneath.Stat{}, err
+		return within.Stat{}, err
 	}
-	return beneath.Lstat(dir, path.Base(p))
+	return within.Lstat(dir, path.Base(p))
 }
 
 func (c *compiler) parent(p string) (*os.File, error) {
@@ -220,14 +220,14 @@ func (c *compiler) add(kind opKind, p plan) error {
 	if err != nil {
 		return err
 	}
-	if p.owner, err = beneath.Fstat(f); err != nil {
+	if p.owner, err = within.Fstat(f); err != nil {
 		return err
 	}
 	if p.owner.Mode&0o200 == 0 {
 		return sandbox.Errorf(sandbox.Denied, "directory %.128q is read-only", "./"+dirOf(p.top)).
 			WithHint("chmod u+w it first")
 	}
-	st, err := beneath.Lstat(f, path.Base(p.top))
+	st, err := within.Lstat(f, path.Base(p.top))
 	if err == nil {
 		p.had = &st
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -265,7 +265,7 @@ func (c *compiler) check(kind opKind, p plan) error {
 	return c.mayReplace(p.top, *p.had, kind)
 }
 
-func (c *compiler) seen(e Edit, had *beneath.Stat) error {
+func (c *compiler) seen(e Edit, had *within.Stat) error {
 	switch {
 	case e.Seen == nil && had == nil:
 		return nil
@@ -277,7 +277,7 @@ func (c *compiler) seen(e Edit, had *beneath.Stat) error {
 
 // unchanged compares two looks at an entry. A directory's times say what
 // happened to other entries.
-func unchanged(a, b beneath.Stat) bool {
+func unchanged(a, b within.Stat) bool {
 	if a.Dev != b.Dev || a.Ino != b.Ino || a.Mode.Type() != b.Mode.Type() {
 		return false
 	}
@@ -290,7 +290,7 @@ func changedMeanwhile(p string) error {
 }
 
 // mayReplace refuses what a person has protected, unless forced.
-func (c *compiler) mayReplace(p string, st beneath.Stat, kind opKind) error {
+func (c *compiler) mayReplace(p string, st within.Stat, kind opKind) error {
 	switch {
 	case c.Force || !st.Mode.IsRegular():
 		return nil
@@ -322,13 +322,13 @@ func (a *Applier) keepNothing(dir *os.File, name, p string, depth int) error {
 	if depth > maxPathDepth {
 		return fmt.Errorf("%q is too deep to be removed", p)
 	}
-	sub, err := beneath.OpenDir(dir, name)
+	sub, err := within.OpenDir(dir, name)
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
-	return beneath.EachName(sub, func(n string) error {
-		st, err := beneath.Lstat(sub, n)
+	return within.EachName(sub, func(n string) error {
+		st, err := within.Lstat(sub, n)
 		if err != nil {
 			return err
 		}

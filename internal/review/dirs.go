@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/within"
 )
 
 // openDirs bounds how many directories of the project are open at once.
@@ -29,11 +29,11 @@ func (d *dirs) note(path string) (int, error) {
 	if i, ok := d.index[path]; ok {
 		return i, nil
 	}
-	f, err := beneath.OpenDir(d.root, path)
+	f, err := within.OpenDir(d.root, path)
 	if err != nil {
 		return 0, err
 	}
-	st, err := beneath.Fstat(f)
+	st, err := within.Fstat(f)
 	if err != nil {
 		f.Close()
 		return 0, err
@@ -62,11 +62,11 @@ func (d *dirs) get(i int) (*os.File, error) {
 		return f, nil
 	}
 	n := d.notes[i]
-	f, err := beneath.OpenDir(d.root, string(n.Path))
+	f, err := within.OpenDir(d.root, string(n.Path))
 	if err != nil {
 		return nil, err
 	}
-	st, err := beneath.Fstat(f)
+	st, err := within.Fstat(f)
 	if err == nil && (st.Ino != n.Ino || (n.Dev != 0 && st.Dev != n.Dev)) {
 		err = fmt.Errorf("directory %q is another one than before", n.Path)
 	}
@@ -119,7 +119,7 @@ func (d *dirs) syncFilesystems() error {
 			return err
 		}
 		done[d.notes[i].Dev] = true
-		if err := beneath.SyncFilesystem(f); err != nil {
+		if err := within.SyncFilesystem(f); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/within"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
@@ -35,7 +35,7 @@ type Edit struct {
 
 	// Seen is what was at the path when the edit was decided upon; nil: nothing.
 	// Anything else there now is a conflict.
-	Seen *beneath.Stat
+	Seen *within.Stat
 }
 
 const (

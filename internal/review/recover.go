@@ -8,7 +8,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/within"
 )
 
 // Recovery is what became of an interrupted request.
@@ -69,7 +69,7 @@ func reopen(s *story) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := beneath.Fstat(f)
+	st, err := within.Fstat(f)
 	if err == nil && st.Ino != s.Ino {
 		err = fmt.Errorf("project %q is another directory than before: %w", s.Project, fs.ErrNotExist)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/within"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
@@ -32,7 +32,7 @@ func (w *work) stage(i int) error {
 	if err != nil {
 		return projectError(err)
 	}
-	st, err := beneath.Lstat(dir, o.Tmp)
+	st, err := within.Lstat(dir, o.Tmp)
 	w.inos[i] = st.Ino
 	return err
 }
@@ -80,7 +80,7 @@ func (t *tree) edit(e Edit) error {
 	if err := t.mkdir(dirOf(e.Path)); err != nil {
 		return err
 	}
-	parent, name, done, err := beneath.Parent(t.dir, t.at(e.Path))
+	parent, name, done, err := within.Parent(t.dir, t.at(e.Path))
 	if err != nil {
 		return err
 	}
@@ -102,12 +102,12 @@ func (t *tree) mkdir(p string) error {
 	if !ok {
 		perm = 0o755
 	}
-	parent, name, done, err := beneath.Parent(t.dir, t.at(p))
+	parent, name, done, err := within.Parent(t.dir, t.at(p))
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := beneath.Mkdir(parent, name, 0o700); err != nil {
+	if err := within.Mkdir(parent, name, 0o700); err != nil {
 		return err
 	}
 	t.step("mkdir")
@@ -122,12 +122,12 @@ func (t *tree) finishDir(parent *os.File, name string, perm fs.FileMode) error {
 	if perm == 0o700 {
 		return nil
 	}
-	d, err := beneath.OpenDir(parent, name)
+	d, err := within.OpenDir(parent, name)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	err = beneath.Chmod(d, perm)
+	err = within.Chmod(d, perm)
 	t.step("chmod")
 	return err
 }
@@ -141,14 +141,14 @@ func (w *work) giveNew(dir *os.File, name string, p plan) error {
 	if !w.Chown {
 		return nil // it is the user's own already
 	}
-	err := beneath.Chown(dir, name, p.owner.UID, p.owner.GID)
+	err := within.Chown(dir, name, p.owner.UID, p.owner.GID)
 	w.step("chown")
 	return err
 }
 
 func (w *work) stageOne(dir *os.File, tmp string, e Edit, p plan) error {
 	if e.Action == PutLink {
-		err := beneath.Symlink(e.Target, dir, tmp)
+		err := within.Symlink(e.Target, dir, tmp)
 		w.step("symlink")
 		if err != nil {
 			return err
@@ -158,7 +158,7 @@ func (w *work) stageOne(dir *os.File, tmp string, e Edit, p plan) error {
 	if e.Action != PutFile {
 		return fmt.Errorf("%q cannot be staged", e.Path)
 	}
-	f, err := beneath.Create(dir, tmp)
+	f, err := within.Create(dir, tmp)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (w *work) like(dir, f *os.File, tmp string, e Edit, p plan) error {
 			return err
 		}
 		if perm := newPerm(e.Perm); perm != 0o600 {
-			err = beneath.Chmod(f, perm)
+			err = within.Chmod(f, perm)
 			w.step("chmod")
 		}
 		return err
@@ -208,7 +208,7 @@ func (w *work) like(dir, f *os.File, tmp string, e Edit, p plan) error {
 	if err := w.copyXattrs(modelDir, path.Base(w.modelPath(e, p)), f); err != nil {
 		return err
 	}
-	err = beneath.Chmod(f, executable(model.Mode.Perm(), e.Exec))
+	err = within.Chmod(f, executable(model.Mode.Perm(), e.Exec))
 	w.step("chmod")
 	return err
 }
@@ -222,7 +222,7 @@ func (w *work) modelPath(e Edit, p plan) string {
 
 // model is the file whose owner and permissions a staged one gets: the one it
 // replaces, or the one it was renamed from; nil for a new file.
-func (w *work) model(dir *os.File, e Edit, p plan) (*beneath.Stat, *os.File, func(), error) {
+func (w *work) model(dir *os.File, e Edit, p plan) (*within.Stat, *os.File, func(), error) {
 	from := w.modelPath(e, p)
 	switch {
 	case from == "":
@@ -230,11 +230,11 @@ func (w *work) model(dir *os.File, e Edit, p plan) (*beneath.Stat, *os.File, fun
 	case from == e.Path:
 		return p.had, dir, func() {}, nil
 	}
-	d, name, done, err := beneath.Parent(w.Project, from)
+	d, name, done, err := within.Parent(w.Project, from)
 	if err != nil {
 		return nil, nil, func() {}, err
 	}
-	st, err := beneath.Lstat(d, name)
+	st, err := within.Lstat(d, name)
 	if err != nil || !st.Mode.IsRegular() {
 		done()
 		return nil, nil, func() {}, changedMeanwhile(from)
@@ -244,12 +244,12 @@ func (w *work) model(dir *os.File, e Edit, p plan) (*beneath.Stat, *os.File, fun
 
 // give keeps an owner. Whoever may not give files away can still replace their
 // own.
-func (w *work) give(dir *os.File, tmp string, model beneath.Stat) error {
-	st, err := beneath.Lstat(dir, tmp)
+func (w *work) give(dir *os.File, tmp string, model within.Stat) error {
+	st, err := within.Lstat(dir, tmp)
 	if err != nil || (st.UID == model.UID && st.GID == model.GID) {
 		return err
 	}
-	err = beneath.Chown(dir, tmp, model.UID, model.GID)
+	err = within.Chown(dir, tmp, model.UID, model.GID)
 	w.step("chown")
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) {
 		return sandbox.Errorf(sandbox.Denied, "the file belongs to another user or group, which could not be kept").
@@ -259,7 +259,7 @@ func (w *work) give(dir *os.File, tmp string, model beneath.Stat) error {
 }
 
 func (w *work) copyXattrs(dir *os.File, name string, to *os.File) error {
-	f, err := beneath.OpenRegular(dir, name)
+	f, err := within.OpenRegular(dir, name)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // a file that even its owner cannot read has no attributes to read
 	}
@@ -267,7 +267,7 @@ func (w *work) copyXattrs(dir *os.File, name string, to *os.File) error {
 		return err
 	}
 	defer f.Close()
-	return beneath.CopyXattrs(f, to)
+	return within.CopyXattrs(f, to)
 }
 
 // executable turns execution on for whoever may read, or off for everybody, as

@@ -3,7 +3,7 @@ package review
 import (
 	"os"
 
-	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/within"
 )
 
 // swap lets one op take effect. Each is a single rename where the filesystem can
@@ -21,7 +21,7 @@ func (w *work) swap(i int) error {
 	case o.Kind == opRemove:
 		err = w.setAside(dir, o, i)
 	case !o.Had:
-		err = beneath.Rename(dir, o.Tmp, string(o.Name))
+		err = within.Rename(dir, o.Tmp, string(o.Name))
 		w.step("rename")
 	default:
 		err = w.exchange(dir, o, i)
@@ -33,25 +33,25 @@ func (w *work) swap(i int) error {
 // got for it is what was expected: nothing somebody wrote meanwhile may be lost.
 func (w *work) exchange(dir *os.File, o op, i int) error {
 	if !w.twoSteps {
-		err := beneath.Exchange(dir, o.Tmp, string(o.Name))
+		err := within.Exchange(dir, o.Tmp, string(o.Name))
 		w.step("exchange")
 		if err == nil {
 			return w.verify(dir, o.Tmp, i)
 		}
-		if !beneath.Unsupported(err) {
+		if !within.Unsupported(err) {
 			return err
 		}
 	}
 	if err := w.setAside(dir, o, i); err != nil {
 		return err
 	}
-	err := beneath.Rename(dir, o.Tmp, string(o.Name))
+	err := within.Rename(dir, o.Tmp, string(o.Name))
 	w.step("rename")
 	return err
 }
 
 func (w *work) setAside(dir *os.File, o op, i int) error {
-	err := beneath.Rename(dir, string(o.Name), o.Old)
+	err := within.Rename(dir, string(o.Name), o.Old)
 	w.step("rename")
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (w *work) setAside(dir *os.File, o op, i int) error {
 
 // verify looks at an entry that was taken out of the way.
 func (w *work) verify(dir *os.File, name string, i int) error {
-	st, err := beneath.Lstat(dir, name)
+	st, err := within.Lstat(dir, name)
 	if err != nil {
 		return err
 	}
@@ -82,25 +82,25 @@ func (w *work) swapMode(dir *os.File, o op) error {
 		return err
 	}
 	defer f.Close()
-	st, err := beneath.Fstat(f)
+	st, err := within.Fstat(f)
 	if err != nil {
 		return err
 	}
 	if st.Ino != o.Ino {
 		return changedMeanwhile(string(o.Name))
 	}
-	err = beneath.Chmod(f, os.FileMode(o.Perm))
+	err = within.Chmod(f, os.FileMode(o.Perm))
 	w.step("chmod")
 	return err
 }
 
 func openForChmod(dir *os.File, name string) (*os.File, error) {
-	st, err := beneath.Lstat(dir, name)
+	st, err := within.Lstat(dir, name)
 	if err != nil {
 		return nil, err
 	}
 	if st.Mode.IsDir() {
-		return beneath.OpenDir(dir, name)
+		return within.OpenDir(dir, name)
 	}
-	return beneath.OpenRegular(dir, name)
+	return within.OpenRegular(dir, name)
 }

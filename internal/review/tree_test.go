@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/within"
 )
 
 // long ago, so that whatever is touched shows.
@@ -61,14 +61,14 @@ func age(t testing.TB, root string) {
 		if err != nil {
 			return err
 		}
-		parent, name, done, err := beneath.Parent(dir, rel)
+		parent, name, done, err := within.Parent(dir, rel)
 		if err != nil {
 			return err
 		}
 		defer done()
-		return beneath.SetMTimeOf(parent, name, ancient)
+		return within.SetMTimeOf(parent, name, ancient)
 	}))
-	must(t, beneath.SetMTime(dir, ancient))
+	must(t, within.SetMTime(dir, ancient))
 }
 
 // look describes everything below root. Times are shown for what is ancient.
@@ -125,9 +125,9 @@ func project(t testing.TB, root string) *os.File {
 }
 
 // seen is what an edit is decided upon.
-func seen(t testing.TB, root, path string) *beneath.Stat {
+func seen(t testing.TB, root, path string) *within.Stat {
 	t.Helper()
-	st, err := beneath.LstatPath(project(t, root), path)
+	st, err := within.LstatPath(project(t, root), path)
 	must(t, err)
 	return &st
 }

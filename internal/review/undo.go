@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/within"
 )
 
 // undoer makes a project what it was before a journal was begun. It may be
@@ -63,12 +63,12 @@ func (u *undoer) drop(dir *os.File, name string) error {
 	if name == "" {
 		return nil
 	}
-	return beneath.RemoveAll(dir, name, func() { u.step("undo: remove") })
+	return within.RemoveAll(dir, name, func() { u.step("undo: remove") })
 }
 
 // inode is 0 when nothing has the name.
 func inode(dir *os.File, name string) (uint64, error) {
-	st, err := beneath.Lstat(dir, name)
+	st, err := within.Lstat(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -119,13 +119,13 @@ func (u *undoer) undoPut(dir *os.File, o op, ino uint64) error {
 func (u *undoer) exchangeBack(dir *os.File, o op, at, ino uint64) error {
 	switch at {
 	case ino:
-		if err := beneath.Exchange(dir, o.Tmp, string(o.Name)); err != nil {
+		if err := within.Exchange(dir, o.Tmp, string(o.Name)); err != nil {
 			return err
 		}
 		u.step("undo: exchange")
 		return u.drop(dir, o.Tmp)
 	case 0:
-		err := beneath.Rename(dir, o.Tmp, string(o.Name))
+		err := within.Rename(dir, o.Tmp, string(o.Name))
 		u.step("undo: rename")
 		return err
 	}
@@ -142,7 +142,7 @@ func (u *undoer) bringBack(dir *os.File, o op) error {
 	if err != nil || old == 0 {
 		return err
 	}
-	err = beneath.Rename(dir, o.Old, string(o.Name))
+	err = within.Rename(dir, o.Old, string(o.Name))
 	if errors.Is(err, fs.ErrExist) {
 		u.problem("%q was made anew by somebody else; what it was before is kept as %q", o.Name, o.Old)
 		return nil
@@ -161,11 +161,11 @@ func (u *undoer) undoMode(dir *os.File, o op) error {
 		return err
 	}
 	defer f.Close()
-	st, err := beneath.Fstat(f)
+	st, err := within.Fstat(f)
 	if err != nil || st.Ino != o.Ino || uint32(st.Mode.Perm()) != o.Perm {
 		return err
 	}
-	err = beneath.Chmod(f, fs.FileMode(o.Was))
+	err = within.Chmod(f, fs.FileMode(o.Was))
 	u.step("undo: chmod")
 	return err
 }
@@ -184,10 +184,10 @@ func (u *undoer) restoreTimes() error {
 		if err != nil {
 			continue // it was told above
 		}
-		if st, err := beneath.Fstat(dir); err != nil || st.MTime.Equal(u.Dirs[i].MTime) {
+		if st, err := within.Fstat(dir); err != nil || st.MTime.Equal(u.Dirs[i].MTime) {
 			continue // untouched: a read-only filesystem, for instance
 		}
-		if err := beneath.SetMTime(dir, u.Dirs[i].MTime); err != nil {
+		if err := within.SetMTime(dir, u.Dirs[i].MTime); err != nil {
 			return err
 		}
 		u.step("undo: utimens")
@@ -214,7 +214,7 @@ func (c *cleaner) run(ops []op) error {
 			if name == "" {
 				continue
 			}
-			if err := beneath.RemoveAll(dir, name, func() { c.step("clean: remove") }); err != nil {
+			if err := within.RemoveAll(dir, name, func() { c.step("clean: remove") }); err != nil {
 				return err
 			}
 		}

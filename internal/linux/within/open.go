@@ -1,11 +1,11 @@
-// Package beneath works on a tree of files through descriptors of its
+// Package within works on a tree of files through descriptors of its
 // directories. No path it is given is ever resolved through a symbolic link or
 // out of the tree (openat2: RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS), so that
 // whoever swaps a directory for a link meanwhile gets an error and nothing else.
 //
 // Functions that take a name take one component; those that take a path resolve
 // it from the directory that is given.
-package beneath
+package within
 
 import (
 	"errors"

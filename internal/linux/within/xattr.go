@@ -1,4 +1,4 @@
-package beneath
+package within
 
 import (
 	"errors"
