@@ -11,6 +11,9 @@ import (
 // Append appends the file's part of a patch; nothing for a difference that git
 // has no words for (0644 to 0600).
 func (f File) Append(b []byte) []byte {
+	if f.OldMode == 0 && f.NewMode == 0 && f.Summary == "" {
+		return b // a directory
+	}
 	if f.OldMode != 0 && f.NewMode != 0 && !f.OldMode.sameType(f.NewMode) {
 		gone, made := f.halves()
 		return made.Append(gone.Append(b))
