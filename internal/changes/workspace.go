@@ -1,52 +1,104 @@
 package changes
 
 import (
-	"context"
+	"errors"
+	"io/fs"
 	"os"
+	"syscall"
 
-	"github.com/coop-dev/coop/internal/changes/patch"
+	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/mount"
 )
 
 // Layer is where a driver keeps what a sandbox wrote to its workspace.
 type Layer struct {
 	Dir      string // an overlay's upper layer, or the copy
-	Trusted  bool   // overlay of real root: the kernel's notes are trusted.overlay.*, otherwise user.overlay.*
+	Trusted  bool   // an overlay of real root: the kernel's notes are trusted.overlay.*, otherwise user.overlay.*
 	Manifest string // the copy's manifest; empty for an overlay
 }
 
 // Workspace is an opened project and the layer over it. It only reads.
 type Workspace struct {
-	project, layer *os.File
-	kind           Layer
+	project, upper *os.File
+	layer          layer
 }
 
 // Open opens both. A project that is gone is fs.ErrNotExist.
-func Open(project string, l Layer) (*Workspace, error) { panic("soon") }
-
-// Close lets go of both; it may be called twice.
-func (w *Workspace) Close() error { panic("soon") }
-
-// Options narrow and judge a list.
-type Options struct {
-	Paths  []string // only these files and what lies below these directories; none means all
-	Policy *Policy  // nil: DefaultPolicy
-	Limits Limits   // zero fields are DefaultLimits
+func Open(project string, l Layer) (*Workspace, error) {
+	w := &Workspace{}
+	var err error
+	if w.project, err = openProject(project, l.Trusted); err != nil {
+		return nil, err
+	}
+	if w.upper, err = openDir(l.Dir); err != nil {
+		w.Close()
+		return nil, err
+	}
+	w.layer = &overlay{root: w.upper, notes: "user.overlay."}
+	if l.Trusted {
+		w.layer = &overlay{root: w.upper, notes: "trusted.overlay.", redirects: true}
+	}
+	return w, nil
 }
 
-// List gives every difference, sorted by the raw bytes of the path.
-func (w *Workspace) List(ctx context.Context, o Options) ([]Change, error) { panic("soon") }
+// openProject opens the project as its overlay sees it: without the filesystems
+// that are mounted on directories in it. Only real root can have a workspace
+// with such directories; the kernel refuses them in a user namespace.
+func openProject(path string, root bool) (*os.File, error) {
+	dir, err := openDir(path)
+	if err != nil || !root || mount.Below(path) == "" {
+		return dir, err
+	}
+	defer dir.Close()
+	return mount.Clone(int(dir.Fd()), "", false)
+}
 
-// Any reports whether there is a difference at all; it stops at the first.
-func (w *Workspace) Any(ctx context.Context) (bool, error) { panic("soon") }
+func openDir(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+}
 
-// OpenOld opens the content a change had in the project, OpenNew what it has in
-// the workspace. Only regular files are opened; anything else, and what has
-// become something else meanwhile, is an error.
-func (w *Workspace) OpenOld(c Change) (*os.File, error) { panic("soon") }
+// Close lets go of both; it may be called twice.
+func (w *Workspace) Close() error {
+	var errs []error
+	for _, f := range []**os.File{&w.project, &w.upper} {
+		if *f != nil {
+			errs = append(errs, (*f).Close())
+			*f = nil
+		}
+	}
+	return errors.Join(errs...)
+}
 
-// OpenNew see OpenOld.
-func (w *Workspace) OpenNew(c Change) (*os.File, error) { panic("soon") }
+// OpenOld opens the content a change had in the project. Only a regular file is
+// opened; anything else is an error.
+func (w *Workspace) OpenOld(c Change) (*os.File, error) {
+	path := c.Path
+	if c.Kind == Renamed {
+		path = c.OldPath
+	}
+	f, _, err := beneath.File(w.project, path)
+	return f, err
+}
 
-// Diff makes the textual form of one change: git header and hunks. What is
-// binary, large or not a file has no hunks. b bounds what a series of calls reads.
-func (w *Workspace) Diff(ctx context.Context, c Change, b *Budget) (patch.File, error) { panic("soon") }
+// OpenNew opens the content a change has in the workspace. What has become
+// something else than a regular file meanwhile is an error.
+func (w *Workspace) OpenNew(c Change) (*os.File, error) {
+	f, _, err := w.openNew(c.Path, c.from)
+	return f, err
+}
+
+// openNew opens a file of the workspace: in the layer, or still in the project.
+func (w *Workspace) openNew(path, from string) (*os.File, beneath.Info, error) {
+	if from != "" {
+		return beneath.File(w.project, from)
+	}
+	f, info, err := beneath.File(w.upper, path)
+	if err != nil {
+		return nil, info, err
+	}
+	if err := w.layer.whole(f); err != nil {
+		f.Close()
+		return nil, info, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return f, info, nil
+}

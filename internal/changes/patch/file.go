@@ -3,11 +3,21 @@
 // It works on bytes alone and knows nothing of files on disk.
 //
 // Invariant: applying all hunks of a file to its old content gives exactly the
-// new content, whatever the bytes are; its time is bounded for any input.
+// new content, whatever the bytes are; the time this takes is bounded for any
+// input, at the price of longer hunks.
 package patch
 
-// Mode is a git file mode: 0100644, 0100755, 0120000; 0 when there is no file.
+// Mode is a git file mode; 0 when there is no file.
 type Mode uint32
+
+// The modes git knows for what can be in a patch.
+const (
+	Regular    Mode = 0o100644
+	Executable Mode = 0o100755
+	Symlink    Mode = 0o120000
+)
+
+func (m Mode) sameType(o Mode) bool { return m>>12 == o>>12 }
 
 // File is one file's difference.
 type File struct {
@@ -15,16 +25,16 @@ type File struct {
 	OldMode, NewMode Mode
 	Similarity       int    // renames: percent
 	Old, New         []byte // contents; a link's is its target
-	Binary           bool   // write a GIT binary patch instead of hunks
+	Binary           bool   // written as a GIT binary patch instead of hunks
 	Summary          string // instead of any content: why it is left out ("too large")
-	Hunks            []Hunk
+	Hunks            []Hunk // of Diff(Old, New)
 }
 
 // Hunk is one run of changed lines with its context. Index counts from 0 within
 // its file and is stable as long as neither side's content changes.
 type Hunk struct {
 	Index              int
-	OldStart, OldLines int // as in the header: from 1, or 0 for an empty side
+	OldStart, OldLines int // as in the header: from 1; the line before for an empty side
 	NewStart, NewLines int
 	Lines              []Line
 }
@@ -34,16 +44,3 @@ type Line struct {
 	Op   byte // ' ', '-', '+'
 	Text string
 }
-
-// Diff computes the hunks from old to new, with three lines of context.
-func Diff(old, new []byte) []Hunk { panic("soon") }
-
-// Header is the hunk's "@@ -a,b +c,d @@".
-func (h Hunk) Header() string { panic("soon") }
-
-// Apply applies those hunks that pick chooses to old. Hunks that are not chosen
-// leave their part of old as it is.
-func Apply(old []byte, hunks []Hunk, pick func(index int) bool) ([]byte, error) { panic("soon") }
-
-// Append appends the file's part of a patch.
-func (f File) Append(b []byte) []byte { panic("soon") }
