@@ -161,8 +161,15 @@ func apply(w *Workspace, list []Change, dir string) error {
 			contents[c.Path] = b
 		}
 	}
-	for _, c := range slices.Backward(list) { // what is in a directory before the directory
-		if err := takeAway(c, dir); err != nil {
+	var gone []string
+	for _, c := range list {
+		if p := vacated(c); p != "" {
+			gone = append(gone, p)
+		}
+	}
+	sort.Sort(sort.Reverse(sort.StringSlice(gone))) // what is in a directory before the directory
+	for _, p := range gone {
+		if err := os.Remove(filepath.Join(dir, p)); err != nil {
 			return err
 		}
 	}
@@ -172,6 +179,11 @@ func apply(w *Workspace, list []Change, dir string) error {
 		}
 	}
 	for _, c := range slices.Backward(list) { // a directory may become unwritable
+		if c.Kind == ModeOnly && c.New.Mode.IsRegular() {
+			if err := alone(filepath.Join(dir, c.Path)); err != nil {
+				return err
+			}
+		}
 		if c.New.Exists && c.New.Mode.Type() != fs.ModeSymlink {
 			if err := os.Chmod(filepath.Join(dir, c.Path), c.New.Mode.Perm()); err != nil {
 				return err
@@ -181,18 +193,27 @@ func apply(w *Workspace, list []Change, dir string) error {
 	return nil
 }
 
-func takeAway(c Change, dir string) error {
-	switch c.Kind {
-	case Deleted, Type:
-		return os.Remove(filepath.Join(dir, c.Path))
-	case Renamed:
-		return os.Remove(filepath.Join(dir, c.OldPath))
-	case Modified:
-		if c.Old.Mode.Type() == fs.ModeSymlink {
-			return os.Remove(filepath.Join(dir, c.Path))
-		}
+// alone gives a file an inode of its own.
+func alone(p string) error {
+	b, err := os.ReadFile(p)
+	if err != nil {
+		return err
 	}
-	return nil
+	if err := os.Remove(p); err != nil {
+		return err
+	}
+	return os.WriteFile(p, b, 0o600)
+}
+
+// vacated is the path at which something is no longer, or another thing.
+func vacated(c Change) string {
+	switch {
+	case c.Kind == Deleted, c.Kind == Type, c.Kind == Modified: // never written to in place: it may have other names
+		return c.Path
+	case c.Kind == Renamed:
+		return c.OldPath
+	}
+	return ""
 }
 
 func bring(c Change, dir string, content []byte) error {
@@ -282,6 +303,10 @@ func checkGit(t *rapid.T, w *Workspace, m *mounted, list []Change, dir string) {
 		return
 	}
 	copied := copyTree(t, m.project, filepath.Join(dir, "git"))
+	// git knows no empty directories: it does not clear one away for a file.
+	if out, err := exec.Command("find", copied, "-mindepth", "1", "-type", "d", "-empty", "-delete").CombinedOutput(); err != nil {
+		t.Fatalf("find: %v %s", err, out)
+	}
 	cmd := exec.Command("git", "apply", "--whitespace=nowarn")
 	cmd.Dir, cmd.Stdin = copied, bytes.NewReader(text)
 	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")

@@ -8,7 +8,7 @@ import (
 
 func TestVerbsThatAreNotThere(t *testing.T) {
 	w := newWorld(t)
-	w.want(t, 1, "", "coop: \"diff\" is not there yet\n", "diff", "--stat", "x")
+	w.want(t, 1, "", "coop: \"conflicts\" is not there yet\n", "conflicts", "--stat", "x")
 	w.want(t, 1, "", "coop: \"terminal\" is not there yet\n", "--json", "terminal", "ls")
 	w.want(t, 2, "", "coop: unknown verb \"inspec\"\nhint: did you mean inspect?\n", "inspec")
 	w.want(t, 2, "", "coop: unknown verb \"zzzzzzzz\"\nhint: coop --help lists the verbs\n", "zzzzzzzz", "-x")

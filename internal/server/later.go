@@ -25,7 +25,7 @@ func later() []planned {
 		one("POST", "terminals/{n}/resize"), one("GET", "terminals/{n}/logs"), one("GET", "terminals/{n}/attach"),
 		one("DELETE", "files"), one("GET", "files/list"), one("POST", "files/mkdir"), one("POST", "files/rename"),
 		one("GET", "archive"), one("PUT", "archive"),
-		one("GET", "diff"), one("POST", "approve"), one("POST", "discard"), one("POST", "reject"),
+		one("POST", "approve"), one("POST", "discard"), one("POST", "reject"),
 		one("POST", "rebase"), one("GET", "conflicts"), one("GET", "stats"),
 		{"POST", api.Prefix + "/gc"},
 		{"GET", api.Prefix + "/events"},
