@@ -110,21 +110,29 @@ func TestRefusals(t *testing.T) {
 		code    sandbox.Code
 		words   string
 	}{
-		"dot dot":          {nil, func(*testing.T, string) []Edit { return fresh("a/../../x") }, sandbox.Invalid, "not a path"},
-		"absolute":         {nil, func(*testing.T, string) []Edit { return fresh("/etc/x") }, sandbox.Invalid, "not a path"},
-		"empty":            {nil, func(*testing.T, string) []Edit { return fresh("") }, sandbox.Invalid, "not a path"},
-		"nul":              {nil, func(*testing.T, string) []Edit { return fresh("a\x00b") }, sandbox.Invalid, "not a path"},
-		"long name":        {nil, func(*testing.T, string) []Edit { return fresh(strings.Repeat("x", 256)) }, sandbox.Invalid, "not a path"},
-		"long path":        {nil, func(*testing.T, string) []Edit { return fresh(strings.Repeat("x/", 2048)) }, sandbox.Invalid, "too long"},
-		"deep path":        {nil, func(*testing.T, string) []Edit { return fresh(strings.Repeat("x/", 300) + "x") }, sandbox.Invalid, "too deep"},
-		"git hook":         {nil, func(*testing.T, string) []Edit { return fresh(".git/hooks/post-commit") }, sandbox.Denied, "git"},
-		"git, other case":  {nil, func(*testing.T, string) []Edit { return fresh("sub/.GIT/config") }, sandbox.Denied, "git"},
-		"our own names":    {nil, func(*testing.T, string) []Edit { return fresh(".coop-1/x") }, sandbox.Denied, "Coop's own"},
-		"through a link":   {func(t *testing.T, root string) { must(t, os.Symlink("/tmp", root+"/out")) }, func(*testing.T, string) []Edit { return fresh("out/x") }, sandbox.Conflict, "not a directory"},
-		"through a file":   {nil, func(*testing.T, string) []Edit { return fresh("keep/x") }, sandbox.Conflict, "not a directory"},
-		"not seen":         {nil, func(*testing.T, string) []Edit { return fresh("keep") }, sandbox.Conflict, "changed in the project meanwhile"},
-		"seen otherwise":   {nil, func(t *testing.T, root string) []Edit { e := fresh("keep"); e[1].Seen = seen(t, root, "edit"); return e }, sandbox.Conflict, "meanwhile"},
-		"gone meanwhile":   {nil, func(t *testing.T, root string) []Edit { e := fresh("nothing"); e[1].Seen = seen(t, root, "edit"); return e }, sandbox.Conflict, "meanwhile"},
+		"dot dot":         {nil, func(*testing.T, string) []Edit { return fresh("a/../../x") }, sandbox.Invalid, "not a path"},
+		"absolute":        {nil, func(*testing.T, string) []Edit { return fresh("/etc/x") }, sandbox.Invalid, "not a path"},
+		"empty":           {nil, func(*testing.T, string) []Edit { return fresh("") }, sandbox.Invalid, "not a path"},
+		"nul":             {nil, func(*testing.T, string) []Edit { return fresh("a\x00b") }, sandbox.Invalid, "not a path"},
+		"long name":       {nil, func(*testing.T, string) []Edit { return fresh(strings.Repeat("x", 256)) }, sandbox.Invalid, "not a path"},
+		"long path":       {nil, func(*testing.T, string) []Edit { return fresh(strings.Repeat("x/", 2048)) }, sandbox.Invalid, "too long"},
+		"deep path":       {nil, func(*testing.T, string) []Edit { return fresh(strings.Repeat("x/", 300) + "x") }, sandbox.Invalid, "too deep"},
+		"git hook":        {nil, func(*testing.T, string) []Edit { return fresh(".git/hooks/post-commit") }, sandbox.Denied, "git"},
+		"git, other case": {nil, func(*testing.T, string) []Edit { return fresh("sub/.GIT/config") }, sandbox.Denied, "git"},
+		"our own names":   {nil, func(*testing.T, string) []Edit { return fresh(".coop-1/x") }, sandbox.Denied, "Coop's own"},
+		"through a link":  {func(t *testing.T, root string) { must(t, os.Symlink("/tmp", root+"/out")) }, func(*testing.T, string) []Edit { return fresh("out/x") }, sandbox.Conflict, "not a directory"},
+		"through a file":  {nil, func(*testing.T, string) []Edit { return fresh("keep/x") }, sandbox.Conflict, "not a directory"},
+		"not seen":        {nil, func(*testing.T, string) []Edit { return fresh("keep") }, sandbox.Conflict, "changed in the project meanwhile"},
+		"seen otherwise": {nil, func(t *testing.T, root string) []Edit {
+			e := fresh("keep")
+			e[1].Seen = seen(t, root, "edit")
+			return e
+		}, sandbox.Conflict, "meanwhile"},
+		"gone meanwhile": {nil, func(t *testing.T, root string) []Edit {
+			e := fresh("nothing")
+			e[1].Seen = seen(t, root, "edit")
+			return e
+		}, sandbox.Conflict, "meanwhile"},
 		"read-only file":   {func(t *testing.T, root string) { must(t, os.Chmod(root+"/edit", 0o444)) }, editOnly, sandbox.Denied, "read-only"},
 		"hard link":        {func(t *testing.T, root string) { must(t, os.Link(root+"/edit", root+"/edit2")) }, editOnly, sandbox.Denied, "hard links"},
 		"read-only folder": {func(t *testing.T, root string) { must(t, os.Chmod(root+"/dir", 0o555)) }, func(*testing.T, string) []Edit { return fresh("dir/x") }, sandbox.Denied, "read-only"},

@@ -188,8 +188,11 @@ func (r *Review) apply(ctx context.Context, q Request, res *Result, picks []*pic
 			return err
 		}
 	}
-	applied, err := r.run(ctx, q, res, picks, edits)
+	applied, err := r.run(ctx, q, picks, edits)
 	if err != nil {
+		if job != nil {
+			job.abandon(ctx)
+		}
 		return err
 	}
 	if err := r.remember(res, picks, applied); err != nil {
@@ -217,7 +220,7 @@ func (r *Review) editsOf(picks []*pick, res *Result) ([]Edit, error) {
 	return edits, nil
 }
 
-func (r *Review) run(ctx context.Context, q Request, res *Result, picks []*pick, edits []Edit) (*Applied, error) {
+func (r *Review) run(ctx context.Context, q Request, picks []*pick, edits []Edit) (*Applied, error) {
 	note := memo{Sandbox: r.Sandbox, Name: r.Name, Dir: r.Dir, Actor: q.Actor, At: time.Now().UTC()}
 	for _, p := range picks {
 		note.Paths = append(note.Paths, []byte(p.Path))
@@ -261,7 +264,7 @@ func (r *Review) remember(res *Result, picks []*pick, applied *Applied) error {
 	}
 	for _, p := range picks {
 		e := r.state.note(p.Path)
-		e.Layer, e.Settled, e.Base = p.layer, approved, ""
+		e.Layer, e.Settled, e.Base, e.Held = p.layer, approved, "", false
 		if p.partly {
 			e.Settled = ""
 		}
@@ -273,7 +276,11 @@ func (r *Review) remember(res *Result, picks []*pick, applied *Applied) error {
 			return err
 		}
 		if p.Kind == changes.Renamed {
-			*r.state.note(p.OldPath) = entry{Path: []byte(p.OldPath), Settled: approved}
+			was, err := stampAt(r.layer, p.OldPath)
+			if err != nil {
+				return err
+			}
+			*r.state.note(p.OldPath) = entry{Path: []byte(p.OldPath), Settled: approved, Layer: was}
 		}
 	}
 	r.state.Approved += len(picks)

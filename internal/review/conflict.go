@@ -41,10 +41,13 @@ const maxConflictDiff = 64 << 10
 // says of its modification counts, which anybody can set, but when the kernel
 // last changed its inode.
 func (r *Review) foreign(path string, st within.Stat) bool {
+	e := r.state.entries[path]
+	if e != nil && e.Held {
+		return true
+	}
 	if st.Mode.IsDir() || !st.CTime.After(r.since()) {
 		return false
 	}
-	e := r.state.entries[path]
 	return e == nil || !e.Project.equal(stampOf(st))
 }
 
@@ -60,10 +63,9 @@ func (r *Review) conflicts(ctx context.Context, picks []*pick) ([]Conflict, erro
 	known := r.lookup(r.indexPaths(picks, suspects))
 	var out []Conflict
 	for _, p := range picks {
-		if p.seen == nil && p.Kind == changes.Added && p.New.Mode.IsRegular() {
-			if _, was := known[p.Path]; was && r.state.entries[p.Path] == nil {
-				out = append(out, p.deletedThere())
-			}
+		_, was := known[p.Path]
+		if e := r.state.entries[p.Path]; p.newHere() && ((was && e == nil) || (e != nil && e.Held)) {
+			out = append(out, p.deletedThere())
 		}
 	}
 	for _, p := range suspects {
@@ -97,11 +99,16 @@ func (r *Review) indexPaths(picks, suspects []*pick) []string {
 		out = append(out, p.basePath())
 	}
 	for _, p := range picks {
-		if p.seen == nil && p.Kind == changes.Added && p.New.Mode.IsRegular() {
+		if p.newHere() {
 			out = append(out, p.Path)
 		}
 	}
 	return out
+}
+
+// newHere is a file the project does not have, or no more.
+func (p *pick) newHere() bool {
+	return p.seen == nil && p.Kind == changes.Added && p.New.Mode.IsRegular()
 }
 
 func (p *pick) basePath() string {
@@ -205,7 +212,7 @@ func (r *Review) baseOf(ctx context.Context, p *pick, known map[string]blob) ([]
 	if !ok || b.Mode&0o170000 != 0o100000 {
 		return nil, false, nil
 	}
-	data, err := r.git("").run(ctx, nil, "cat-file", "blob", b.Hash)
+	data, err := r.gitOf(r.base.GitDir).run(ctx, nil, "cat-file", "blob", b.Hash)
 	if err != nil {
 		return nil, false, nonFatal(ctx, err)
 	}
@@ -219,17 +226,6 @@ func nonFatal(ctx context.Context, err error) error {
 		return err
 	}
 	return nil
-}
-
-// git gives a hold on the project's repository.
-func (r *Review) git(index string) git {
-	g := git{dir: r.base.GitDir, index: index}
-	if r.RealRoot {
-		if uid, gid, err := owner(r.project); err == nil && uid != 0 {
-			g.uid, g.gid, g.as = uid, gid, true
-		}
-	}
-	return g
 }
 
 // refusal is the error of a request that met conflicts nobody settled.

@@ -27,7 +27,8 @@ const maxGitOutput = 64 << 20
 // off, and only plumbing is called that needs none of them.
 type git struct {
 	dir      string // --git-dir
-	index    string // GIT_INDEX_FILE, "" for the repository's own
+	tree     string // the work tree, for commands that want one
+	personal string // home of the person whose own configuration is read; "" reads none
 	uid, gid uint32 // real root: whom the repository belongs to
 	as       bool
 }
@@ -52,6 +53,9 @@ func (g git) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, 
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, g.arguments(args)...)
 	cmd.Dir, cmd.Env, cmd.Stdin = "/", g.environment(), stdin
+	if g.tree != "" {
+		cmd.Dir = g.tree
+	}
 	out, complaint := &capped{max: maxGitOutput}, &capped{max: 4096}
 	cmd.Stdout, cmd.Stderr = out, complaint
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -80,14 +84,17 @@ func (g git) arguments(args []string) []string {
 
 func (g git) environment() []string {
 	env := []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+		"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false",
 		"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_EDITOR=false", "GIT_PAGER=cat",
 	}
-	if g.index != "" {
-		env = append(env, "GIT_INDEX_FILE="+g.index)
+	if g.tree != "" {
+		env = append(env, "GIT_WORK_TREE="+g.tree)
 	}
-	return env
+	if g.personal != "" {
+		return append(env, "HOME="+g.personal)
+	}
+	return append(env, "HOME=/nonexistent", "GIT_CONFIG_GLOBAL=/dev/null")
 }
 
 func firstLine(s string) string {

@@ -20,7 +20,6 @@ const (
 	envAt   = "COOP_REVIEW_TEST_AT"
 )
 
-
 // TestChild is not a test: it is what the kill tests run.
 func TestChild(t *testing.T) {
 	role := os.Getenv(envRole)

@@ -1,8 +1,8 @@
 package review
 
 import (
-	"encoding/hex"
 	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -33,14 +33,14 @@ func HunkID(h patch.Hunk) string {
 // pick is a change that was chosen, with everything that was read of it.
 type pick struct {
 	changes.Change
-	hunks  []HunkRef // some of it only
-	layer  stamp
-	seen   *within.Stat // the project's side
+	hunks   []HunkRef // some of it only
+	layer   stamp
+	seen    *within.Stat // the project's side
 	oldSeen *within.Stat // Renamed: where it was
-	body   *Body        // the workspace's content, read once
-	put    *Body        // what will be applied: body, or parts of it, or a merge
-	partly bool         // something of it stays pending
-	old    []byte       // the project's content, where it was needed
+	body    *Body        // the workspace's content, read once
+	put     *Body        // what will be applied: body, or parts of it, or a merge
+	partly  bool         // something of it stays pending
+	old     []byte       // the project's content, where it was needed
 }
 
 // choice is what a request asks for.

@@ -30,11 +30,12 @@ type State struct {
 
 // entry is what is known of one path.
 type entry struct {
-	Path    []byte `json:"path"` // raw bytes
+	Path    []byte `json:"path"`              // raw bytes
 	Settled string `json:"settled,omitempty"` // approved or discarded; empty when part of it is pending
 	Layer   stamp  `json:"layer"`             // how the workspace's side looked when it was settled
 	Project stamp  `json:"project"`           // how the project's side looked when we left it
 	Base    string `json:"base,omitempty"`    // name of saved content both sides descend from
+	Held    bool   `json:"held,omitempty"`    // a conflict that a rebase could not settle
 }
 
 // stamp tells whether an entry was touched since. The zero stamp is of nothing.

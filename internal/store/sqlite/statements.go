@@ -8,12 +8,13 @@ import (
 // Statements are prepared once at start: parsing one costs about as much as
 // running it.
 type writeStatements struct {
-	create, update, purge, audit *sql.Stmt
+	create, update, purge, audit, auditPaths *sql.Stmt
 }
 
 type readStatements struct {
 	byID, byName, byPrefix, byKey *sql.Stmt
 	idBases, audit, auditOf       *sql.Stmt
+	auditFile                     *sql.Stmt
 }
 
 const (
@@ -40,6 +41,8 @@ func prepareWrites(ctx context.Context, db *sql.DB) (w writeStatements, err erro
 		&w.update: updateSandbox,
 		&w.purge:  `DELETE FROM sandboxes WHERE id = ?`,
 		&w.audit:  insertAudit,
+		&w.auditPaths: `INSERT OR IGNORE INTO audit_paths (project, path, seq)
+			SELECT ?2, unhex(value), ?1 FROM json_each(?3)`,
 	})
 	return w, err
 }
@@ -54,6 +57,8 @@ func prepareReads(ctx context.Context, db *sql.DB) (r readStatements, err error)
 		&r.idBases: `SELECT id_base FROM sandboxes WHERE status <> 'deleted' AND id_base <> 0 ORDER BY id_base`,
 		&r.audit:   selectAudit + `ORDER BY seq DESC LIMIT ?`,
 		&r.auditOf: selectAudit + `WHERE sandbox = ? ORDER BY seq DESC LIMIT ?`,
+		&r.auditFile: selectAudit + `WHERE seq IN (SELECT seq FROM audit_paths WHERE project = ?1 AND path = ?2
+			ORDER BY seq DESC LIMIT ?3) ORDER BY seq DESC`,
 	})
 	return r, err
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -110,8 +111,26 @@ func (s *Store) append(ctx context.Context, tx *sql.Tx, a sandbox.AuditEntry) er
 	if a.At.IsZero() {
 		a.At = time.Now()
 	}
-	_, err := tx.StmtContext(ctx, s.writes.audit).ExecContext(ctx,
+	res, err := tx.StmtContext(ctx, s.writes.audit).ExecContext(ctx,
 		a.At.UnixNano(), a.Sandbox, a.Name, a.Event, a.From, a.To, a.Actor, a.Detail)
+	if err != nil || len(a.Paths) == 0 {
+		return err
+	}
+	seq, err := res.LastInsertId()
+	if err != nil {
+		return err
+	}
+	// Names are raw bytes: as hexadecimal digits they pass through JSON, and all
+	// of them through one statement.
+	digits := make([]string, len(a.Paths))
+	for i, p := range a.Paths {
+		digits[i] = hex.EncodeToString([]byte(p))
+	}
+	list, err := json.Marshal(digits)
+	if err != nil {
+		return err
+	}
+	_, err = tx.StmtContext(ctx, s.writes.auditPaths).ExecContext(ctx, seq, a.Project, string(list))
 	return err
 }
 
