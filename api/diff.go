@@ -39,6 +39,7 @@ type FileChange struct {
 // as long as neither side of the file changes.
 type Hunk struct {
 	Index    int      `json:"index"`
+	ID       string   `json:"id"`                 // of what it does; stays when other hunks are applied
 	Header   string   `json:"header"`             // @@ -1,3 +1,4 @@
 	Lines    []string `json:"lines"`              // with their first character: blank, +, - or \
 	Encoding string   `json:"encoding,omitempty"` // "base64": of every line, when one is not UTF-8

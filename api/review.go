@@ -28,22 +28,25 @@ type AutoApprove struct {
 // diff called it: the hunk is then found by it even when its index has moved,
 // and a hunk that is no longer there is a conflict.
 type HunkRef struct {
-	FilePath string `json:"filePath"`
-	Index    int    `json:"index"`
-	ID       string `json:"id,omitempty"`
+	FilePath       string `json:"filePath,omitempty"`
+	FilePathBase64 string `json:"filePathBase64,omitempty"` // instead, for a name that is not UTF-8
+	Index          int    `json:"index"`
+	ID             string `json:"id,omitempty"`
+	Parts          []int  `json:"parts,omitempty"` // of a hunk that was split: which runs of changed lines, counted from 0; none means all
 }
 
 // ApproveRequest applies changes to the project. Without files and hunks it is
 // about everything that is pending and not flagged.
 type ApproveRequest struct {
-	Files   []string       `json:"files,omitempty"` // files, and directories with all that is in them
-	Hunks   []HunkRef      `json:"hunks,omitempty"`
-	Flagged bool           `json:"flagged,omitempty"` // flagged files are part of "everything" too
-	Force   bool           `json:"force,omitempty"`   // overwrite what has changed on both sides; a copy is kept
-	Auto    bool           `json:"auto,omitempty"`    // only within the policy's autoApprove
-	Commit  *CommitRequest `json:"commit,omitempty"`
-	Commits bool           `json:"commits,omitempty"` // take over the agent's own git commits
-	Version int64          `json:"version,omitempty"` // of the sandbox; another one is a conflict
+	Files       []string       `json:"files,omitempty"`       // files, and directories with all that is in them
+	FilesBase64 []string       `json:"filesBase64,omitempty"` // more of them, whose names are not UTF-8
+	Hunks       []HunkRef      `json:"hunks,omitempty"`
+	Flagged     bool           `json:"flagged,omitempty"` // flagged files are part of "everything" too
+	Force       bool           `json:"force,omitempty"`   // overwrite what has changed on both sides; a copy is kept
+	Auto        bool           `json:"auto,omitempty"`    // only within the policy's autoApprove
+	Commit      *CommitRequest `json:"commit,omitempty"`
+	Commits     bool           `json:"commits,omitempty"` // take over the agent's own git commits
+	Version     int64          `json:"version,omitempty"` // of the sandbox; another one is a conflict
 }
 
 // CommitRequest asks for a git commit of exactly what is applied. Author is
@@ -91,8 +94,9 @@ type ConflictsResult struct {
 // DiscardRequest drops changes from the workspace: the files are again what
 // the project has.
 type DiscardRequest struct {
-	Files   []string `json:"files"`
-	Version int64    `json:"version,omitempty"`
+	Files       []string `json:"files,omitempty"`
+	FilesBase64 []string `json:"filesBase64,omitempty"`
+	Version     int64    `json:"version,omitempty"`
 }
 
 // RejectRequest is the optional body of reject, which drops everything.

@@ -21,8 +21,8 @@ type globalFlags struct {
 // list with the change that brings it.
 func laterVerbs() []string {
 	return []string{
-		"approve", "attach", "build", "conflicts", "cp", "df", "discard", "events", "freeze", "gc",
-		"image", "init", "logs", "pool", "rebase", "rebuild", "reject", "restart", "serve", "shell", "stats",
+		"attach", "build", "cp", "df", "events", "freeze", "gc",
+		"image", "init", "logs", "pool", "rebuild", "restart", "serve", "shell", "stats",
 		"terminal", "thaw", "token", "volume", "workspace",
 	}
 }
@@ -68,7 +68,7 @@ Exit status: 0 done, 1 error, 2 usage, 3 no such sandbox, 4 daemon unreachable,
 func verbs(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newRun(a), newCreate(a), newExec(a),
-		newLs(a), newInspect(a), newPs(a), newDiff(a),
+		newLs(a), newInspect(a), newPs(a), newDiff(a), newApprove(a), newDiscard(a), newReject(a), newConflicts(a), newRebase(a), newLog(a),
 		newStop(a), newStart(a), newRm(a),
 		newDoctor(a), newStatus(a), newShutdown(a), newVersion(a), newDaemon(a),
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coop-dev/coop/internal/changes"
 	"github.com/coop-dev/coop/internal/changes/patch"
+	"github.com/coop-dev/coop/internal/review"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
@@ -37,8 +38,11 @@ func (e *Engine) Diff(ctx context.Context, ref string, q DiffQuery, each func(ch
 	if err != nil {
 		return err
 	}
-	list, err := w.List(ctx, changes.Options{Paths: paths, Limits: q.Limits})
+	list, err := w.List(ctx, changes.Options{Paths: paths, Limits: q.Limits, Policy: review.PolicyOf(r.Spec.Review)})
 	if err != nil {
+		return err
+	}
+	if list, err = e.unsettled(r, list); err != nil {
 		return err
 	}
 	if q.Text {

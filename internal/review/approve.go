@@ -26,8 +26,9 @@ type Request struct {
 	Auto    bool // only within the policy's thresholds
 	Commit  *Commit
 	Actor   string
-	// Check runs the policy's command; nil when there is none.
-	Check func(ctx context.Context) error
+	// Book writes down what happened, between applying it and forgetting the
+	// journal: an interruption in between is made good by the recovery.
+	Book func(ctx context.Context, res *Result) error
 }
 
 // Result is what became of it.
@@ -39,7 +40,6 @@ type Result struct {
 	Commit    string
 	Notes     []string
 	Status    string
-	Detail    string // for the audit
 }
 
 // memo is the note in the journal: what a recovery needs to finish the books.
@@ -76,15 +76,15 @@ func (r *Review) Approve(ctx context.Context, q Request) (*Result, error) {
 		return nil, err
 	}
 	if len(picks) > 0 {
-		if err := r.apply(ctx, q, res, picks); err != nil {
-			return nil, err
-		}
+		return res, r.apply(ctx, q, res, picks)
 	}
-	if res.Remaining, err = r.remaining(ctx); err != nil {
-		return nil, err
-	}
+	return res, r.count(ctx, res)
+}
+
+func (r *Review) count(ctx context.Context, res *Result) (err error) {
+	res.Remaining, err = r.remaining(ctx)
 	res.Status = r.status(res.Remaining)
-	return res, nil
+	return err
 }
 
 // may decides whether what was picked may be applied as it is.
@@ -166,13 +166,8 @@ func (r *Review) lines(p *pick) int {
 	return max(n, 1)
 }
 
-// apply does it: check, apply, remember, commit.
+// apply does it: apply, remember, commit, write down.
 func (r *Review) apply(ctx context.Context, q Request, res *Result, picks []*pick) error {
-	if q.Check != nil {
-		if err := q.Check(ctx); err != nil {
-			return err
-		}
-	}
 	edits, err := r.editsOf(picks, res)
 	if err != nil {
 		return err
@@ -195,14 +190,23 @@ func (r *Review) apply(ctx context.Context, q Request, res *Result, picks []*pic
 		}
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // applied is applied
 	if err := r.remember(res, picks, applied); err != nil {
 		return err
 	}
-	if err := applied.Forget(); err != nil {
-		res.Notes = append(res.Notes, "what was replaced could not be cleaned up yet: "+err.Error())
-	}
 	if job != nil {
 		r.finishCommit(ctx, job, res)
+	}
+	if err := r.count(ctx, res); err != nil {
+		return err
+	}
+	if q.Book != nil {
+		if err := q.Book(ctx, res); err != nil {
+			return err
+		}
+	}
+	if err := applied.Forget(); err != nil {
+		res.Notes = append(res.Notes, "what was replaced could not be cleaned up yet: "+err.Error())
 	}
 	return nil
 }

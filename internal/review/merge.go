@@ -77,26 +77,33 @@ func rewrite(lines []string, from, to int, changes []span) []string {
 func spans(base, side []byte) []span {
 	var out []span
 	for _, h := range patch.Diff(base, side) {
-		at := h.OldStart
-		if h.OldLines > 0 {
-			at--
+		out = append(out, hunkSpans(h)...)
+	}
+	return out
+}
+
+// hunkSpans are the runs of changed lines in a hunk.
+func hunkSpans(h patch.Hunk) []span {
+	at := h.OldStart
+	if h.OldLines > 0 {
+		at--
+	}
+	var out []span
+	fresh := true
+	for _, l := range h.Lines {
+		if l.Op == ' ' {
+			at, fresh = at+1, true
+			continue
 		}
-		var cur *span
-		for _, l := range h.Lines {
-			if l.Op == ' ' {
-				at, cur = at+1, nil
-				continue
-			}
-			if cur == nil {
-				out = append(out, span{from: at, to: at})
-				cur = &out[len(out)-1]
-			}
-			if l.Op == '-' {
-				at++
-				cur.to = at
-			} else {
-				cur.lines = append(cur.lines, l.Text)
-			}
+		if fresh {
+			out, fresh = append(out, span{from: at, to: at}), false
+		}
+		cur := &out[len(out)-1]
+		if l.Op == '-' {
+			at++
+			cur.to = at
+		} else {
+			cur.lines = append(cur.lines, l.Text)
 		}
 	}
 	return out

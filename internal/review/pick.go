@@ -1,13 +1,10 @@
 package review
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
 	"github.com/coop-dev/coop/internal/changes"
-	"github.com/coop-dev/coop/internal/changes/patch"
 	"github.com/coop-dev/coop/internal/linux/within"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
@@ -17,17 +14,7 @@ type HunkRef struct {
 	Path  string
 	Index int
 	ID    string // when given, the hunk is the one with this id, wherever it is now
-}
-
-// HunkID names a hunk by what it does, not by where it is: it stays the same
-// when hunks before it are applied.
-func HunkID(h patch.Hunk) string {
-	sum := sha256.New()
-	for _, l := range h.Lines {
-		sum.Write([]byte{l.Op})
-		sum.Write([]byte(l.Text))
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:8])
+	Parts []int  // some runs of its changed lines only; none means all
 }
 
 // pick is a change that was chosen, with everything that was read of it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/coop-dev/coop/internal/changes"
 	"github.com/coop-dev/coop/internal/changes/patch"
@@ -106,23 +107,51 @@ func (r *Review) cut(p *pick) error {
 		return err
 	}
 	hunks := patch.Diff(p.old, fresh)
-	chosen := map[int]bool{}
+	chosen := map[[2]int]bool{} // hunk and part
 	for _, ref := range p.hunks {
-		i, err := find(hunks, ref)
-		if err != nil {
+		if err := choosePart(chosen, hunks, ref); err != nil {
 			return err
 		}
-		chosen[i] = true
 	}
-	if len(chosen) == len(hunks) {
+	var taken []span
+	total := 0
+	for i, h := range hunks {
+		for j, s := range hunkSpans(h) {
+			total++
+			if chosen[[2]int{i, j}] {
+				taken = append(taken, s)
+			}
+		}
+	}
+	if len(taken) == total {
 		p.hunks = nil // all of them: the whole file, permissions included
 		return nil
 	}
-	out, err := patch.Apply(p.old, hunks, func(i int) bool { return chosen[i] })
+	lines := splitLines(string(p.old))
+	p.put = NewBody([]byte(strings.Join(rewrite(lines, 0, len(lines), taken), "")))
+	p.partly = true
+	return nil
+}
+
+// choosePart marks a hunk, or the parts of it that were asked for.
+func choosePart(chosen map[[2]int]bool, hunks []patch.Hunk, ref HunkRef) error {
+	i, err := find(hunks, ref)
 	if err != nil {
 		return err
 	}
-	p.put, p.partly = NewBody(out), true
+	parts := len(hunkSpans(hunks[i]))
+	for _, j := range ref.Parts {
+		if j < 0 || j >= parts {
+			return sandbox.Errorf(sandbox.NotFound, "hunk %d of %.128q has no part %d", ref.Index, ref.Path, j)
+		}
+		chosen[[2]int{i, j}] = true
+	}
+	if len(ref.Parts) > 0 {
+		return nil
+	}
+	for j := range parts {
+		chosen[[2]int{i, j}] = true
+	}
 	return nil
 }
 
@@ -164,7 +193,7 @@ func find(hunks []patch.Hunk, ref HunkRef) (int, error) {
 	}
 	found := -1
 	for i, h := range hunks {
-		if HunkID(h) != ref.ID {
+		if h.ID() != ref.ID {
 			continue
 		}
 		if i == ref.Index {

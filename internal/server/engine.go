@@ -30,6 +30,7 @@ type Engine interface {
 	OpenFile(ctx context.Context, ref, path string, flags int, mode uint32) (*os.File, error)
 	Diff(ctx context.Context, ref string, q engine.DiffQuery, each func(changes.Change, patch.File) error) error
 	Audit(ctx context.Context, ref string, limit int) ([]sandbox.AuditEntry, error)
+	Reviewer
 	Health(ctx context.Context) (engine.Health, error)
 }
 

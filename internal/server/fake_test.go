@@ -31,6 +31,8 @@ type fakeEngine struct {
 	replayed bool
 	err      error // of every call
 	panics   bool
+	approval engine.Approval
+	dropped  []string
 	changes  []changes.Change
 	execs    chan *fakeExec // every exec that was started
 }

@@ -88,7 +88,7 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 		c.Checks = func() []api.Check { return []api.Check{{Name: "y"}} }
 	})
 	doc := document(t)
-	bodies := map[string]string{"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`}
+	bodies := map[string]string{"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`, "discard": `{"files":["a"]}`}
 	checked := 0
 	for _, rt := range routes() {
 		if rt.answer == nil || rt.answer == (octets{}) {

@@ -37,7 +37,7 @@ type param struct {
 type octets struct{}
 
 func routes() []route {
-	return slices.Concat(sandboxRoutes(), execRoutes(), processRoutes(), fileRoutes(), diffRoutes(), hostRoutes())
+	return slices.Concat(sandboxRoutes(), execRoutes(), processRoutes(), fileRoutes(), diffRoutes(), reviewRoutes(), hostRoutes())
 }
 
 func sandboxRoutes() []route {
@@ -121,6 +121,7 @@ func hostRoutes() []route {
 			id: "audit", method: "GET", path: "/audit", summary: "What happened, newest first",
 			query: []param{
 				{name: "sandbox", summary: "only this sandbox", kind: "string"},
+				{name: "path", summary: "only what was applied to this file of the host", kind: "string"},
 				{name: "limit", summary: "1 to 1000, 100 unless given", kind: "integer"},
 			},
 			status: http.StatusOK, answer: api.List[api.AuditEntry]{}, handle: (*Server).audit,

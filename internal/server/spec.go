@@ -43,6 +43,7 @@ func specOf(req api.CreateRequest) (sandbox.Spec, error) {
 	if a := req.Agent; a != nil {
 		spec.Agent = sandbox.Agent{Command: a.Command, Args: a.Args, User: a.User}
 	}
+	spec.Review = reviewOf(req.Review)
 	spec = spec.WithDefaults()
 	return spec, spec.Validate()
 }
