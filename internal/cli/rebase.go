@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +49,7 @@ func (o *rebaseOptions) run(ctx context.Context, a *app, args []string) error {
 		}
 		if len(res.Conflicts) > 0 {
 			return &statusError{status: api.ExitError, err: &api.Error{
-				Code: api.CodeConflict, Message: settledLine(len(res.Merged), "merged", len(res.Conflicts)),
+				Code: api.CodeConflict, Message: fmt.Sprintf("%d merged, %d still in conflict", len(res.Merged), len(res.Conflicts)),
 				Hint: "coop conflicts shows both sides; edit them in the sandbox, or add --force",
 			}}
 		}

@@ -114,8 +114,8 @@ func (e *Engine) Discard(ctx context.Context, ref string, files []string, versio
 		if out, err = w.Discard(ctx, clean); err != nil {
 			return err
 		}
-		if event == "reject" && out.Remaining == 0 && out.Status != sandbox.ReviewApproved {
-			out.Status = sandbox.ReviewRejected
+		if event == "reject" && out.Status == sandbox.ReviewPending {
+			out.Status = sandbox.ReviewRejected // there was nothing to reject
 		}
 		return e.book(context.WithoutCancel(ctx), r, event, actor, out.Status, out.Paths, map[string]int{"files": len(out.Paths)})
 	})

@@ -150,15 +150,16 @@ func (r *Review) remaining(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// Status is the review status after a request.
+// status is the review status after a request: approved when everything was,
+// rejected when nothing was, partial in between and while something is left.
 func (r *Review) status(remaining int) string {
-	switch {
-	case remaining == 0 && r.state.Approved > 0:
+	switch yes, no := r.state.Approved > 0, r.state.Dropped > 0; {
+	case !yes && !no:
+		return sandbox.ReviewPending
+	case remaining == 0 && !no:
 		return sandbox.ReviewApproved
-	case remaining == 0 && r.state.Dropped > 0:
+	case remaining == 0 && !yes:
 		return sandbox.ReviewRejected
-	case r.state.Approved > 0 || r.state.Dropped > 0:
-		return sandbox.ReviewPartial
 	}
-	return sandbox.ReviewPending
+	return sandbox.ReviewPartial
 }
