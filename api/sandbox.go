@@ -22,6 +22,7 @@ type CreateRequest struct {
 	Owner       string            `json:"owner,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Metadata    map[string]any    `json:"metadata,omitempty"`
+	Review      *ReviewPolicy     `json:"review,omitempty"`
 }
 
 // Workspace is the project's files as the sandbox sees them. Repo is a pointer

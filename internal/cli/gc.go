@@ -85,16 +85,16 @@ func (o *gcOptions) show(a *app, res *api.GCResult) error {
 	if err := a.printTable(rows); err != nil {
 		return err
 	}
-	a.detail("%s: %s, %s of %s", verb, plural(len(res.Collected), "sandbox", "sandboxes"),
+	a.detail("%s: %s, %s of %s", verb, sandboxes(len(res.Collected)),
 		roughSize(res.FreedBytes), roughSize(res.TotalBytes))
 	return nil
 }
 
-func plural(n int, one, many string) string {
+func sandboxes(n int) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 sandbox"
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("%d sandboxes", n)
 }
 
 // roughSize is for people: 1.2 MiB.

@@ -21,8 +21,8 @@ type globalFlags struct {
 // list with the change that brings it.
 func laterVerbs() []string {
 	return []string{
-		"approve", "build", "conflicts", "cp", "df", "diff", "discard", "events", "freeze",
-		"image", "pool", "rebase", "rebuild", "reject", "serve", "stats",
+		"build", "cp", "df", "events", "freeze",
+		"image", "pool", "rebuild", "serve", "stats",
 		"thaw", "token", "volume", "workspace",
 	}
 }
@@ -72,6 +72,7 @@ func verbs(a *app) []*cobra.Command {
 		newRun(a), newCreate(a), newExec(a), newInit(a),
 		newAttach(a), newShell(a), newTerminal(a), newLogs(a), newRestart(a),
 		newLs(a), newInspect(a), newPs(a),
+		newDiff(a), newApprove(a), newDiscard(a), newReject(a), newConflicts(a), newRebase(a), newLog(a),
 		newStop(a), newStart(a), newRm(a), newGC(a),
 		newDoctor(a), newStatus(a), newShutdown(a), newVersion(a), newDaemon(a),
 	}

@@ -8,7 +8,7 @@ import (
 
 func TestVerbsThatAreNotThere(t *testing.T) {
 	w := newWorld(t)
-	w.want(t, 1, "", "coop: \"diff\" is not there yet\n", "diff", "--stat", "x")
+	w.want(t, 1, "", "coop: \"events\" is not there yet\n", "events", "--stat", "x")
 	w.want(t, 1, "", "coop: \"stats\" is not there yet\n", "--json", "stats", "x")
 	w.want(t, 2, "", "coop: unknown verb \"lss\"\nhint: did you mean ls or logs?\n", "terminal", "lss")
 	w.want(t, 2, "", "coop: unknown verb \"inspec\"\nhint: did you mean inspect?\n", "inspec")
@@ -19,7 +19,7 @@ func TestVerbsThatAreNotThere(t *testing.T) {
 // Every verb of the contract is either there or in the list.
 func TestContractVerbs(t *testing.T) {
 	const contract = `run create attach shell terminal exec ls inspect stats events logs ps stop start restart
-		freeze thaw rm kill cp diff approve discard reject conflicts rebase init rebuild build image volume
+		freeze thaw rm kill cp diff approve discard reject events rebase init rebuild build image volume
 		workspace gc df pool serve token doctor status shutdown daemon version`
 	var there []string
 	for _, verb := range verbs(&app{}) {

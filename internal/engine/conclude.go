@@ -2,9 +2,9 @@ package engine
 
 import (
 	"context"
-	"path/filepath"
+	"errors"
+	"io/fs"
 
-	"github.com/coop-dev/coop/internal/changes"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
@@ -36,5 +36,18 @@ func (e *Engine) changed(ctx context.Context, id sandbox.ID) (bool, error) {
 	if r.Spec.Workspace.Mode != sandbox.ModeOverlay {
 		return false, nil
 	}
-	return changes.Any(ctx, r.Spec.Workspace.Source, filepath.Join(e.dir(id), "upper", "workspace"))
+	w, err := e.openChanges(r)
+	if err != nil {
+		// With the project gone, the workspace is all there is of it.
+		return errors.Is(err, fs.ErrNotExist), ignoreNotExist(err)
+	}
+	defer w.Close()
+	return w.Any(ctx)
+}
+
+func ignoreNotExist(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

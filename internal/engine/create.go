@@ -124,6 +124,7 @@ func (e *Engine) create(ctx context.Context, spec sandbox.Spec, src *workspace.S
 		return v, diskError(err)
 	}
 	u.add(func() { e.removeDir(r.ID) })
+	defer e.recordBaseline(r).wait() //nolint:errcheck // it has none; the directory must be there before and after
 	l, err := e.launch(ctx, r, src, func() error {
 		c, err := inserted.wait()
 		r.Version = c.Version

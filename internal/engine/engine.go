@@ -42,6 +42,7 @@ type Engine struct {
 	locks   locks
 	filters filters
 	names   names
+	reviews reviews
 
 	mu   sync.Mutex
 	live map[sandbox.ID]*live

@@ -189,6 +189,7 @@ func (e *Engine) Start(ctx context.Context, ref, actor string) (View, error) {
 		return e.view(r), nil
 	}
 	e.destroy(e.dir(r.ID)) // a PID 1 that could not be reached
+	e.compact(r)
 	spec := r.Spec
 	src, err := e.openSource(&spec)
 	if err != nil {

@@ -54,6 +54,7 @@ func (e *Engine) Recover(ctx context.Context) (Found, error) {
 	if ctx.Err() != nil { // asked to leave: nothing more is judged
 		return found, context.Cause(ctx)
 	}
+	e.recoverReviews(ctx)
 	if err := e.strays(ctx, known, &found); err != nil {
 		return found, err
 	}

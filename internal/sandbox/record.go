@@ -108,4 +108,8 @@ type AuditEntry struct {
 	To      Status    `json:"to,omitempty"`
 	Actor   string    `json:"actor,omitempty"` // "uid:1000", "daemon"
 	Detail  string    `json:"detail,omitempty"`
+	// Project and Paths are the files the line is about, by raw bytes relative to
+	// the project. They are written with the line and found by Store.AuditOf.
+	Project string   `json:"-"`
+	Paths   []string `json:"-"`
 }

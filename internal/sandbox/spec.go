@@ -52,6 +52,7 @@ type Spec struct {
 	Owner     string            `json:"owner,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Metadata  map[string]any    `json:"metadata,omitempty"`
+	Review    Review            `json:"review,omitzero"`
 }
 
 // Workspace is the project's files as the sandbox sees them.

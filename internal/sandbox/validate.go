@@ -53,7 +53,7 @@ func (s Spec) WithDefaults() Spec {
 func (s Spec) Validate() error {
 	for _, check := range []func(Spec) error{
 		validateName, validateWorkspace, validateImage, validateEnv,
-		validateNetwork, validateSecurity, validateLimits, validateUser, validateDriver, validateLabels,
+		validateNetwork, validateSecurity, validateLimits, validateUser, validateDriver, validateLabels, validateReview,
 		func(s Spec) error { return s.Session.Validate() },
 	} {
 		if err := check(s); err != nil {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/coop-dev/coop/internal/changes"
+	"github.com/coop-dev/coop/internal/changes/patch"
 	"github.com/coop-dev/coop/internal/engine"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
@@ -26,8 +28,10 @@ type Engine interface {
 
 	// OpenFile opens path as PID 1 sees it; flags are open(2)'s.
 	OpenFile(ctx context.Context, ref, path string, flags int, mode uint32) (*os.File, error)
+	Diff(ctx context.Context, ref string, q engine.DiffQuery, each func(changes.Change, patch.File) error) error
 	Audit(ctx context.Context, ref string, limit int) ([]sandbox.AuditEntry, error)
 	GC(ctx context.Context, p engine.GCPolicy, actor string) (engine.Collection, error)
+	Reviewer
 	Health(ctx context.Context) (engine.Health, error)
 }
 

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coop-dev/coop/internal/changes"
+	"github.com/coop-dev/coop/internal/changes/patch"
 	"github.com/coop-dev/coop/internal/engine"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
@@ -29,6 +31,9 @@ type fakeEngine struct {
 	replayed bool
 	err      error // of every call
 	panics   bool
+	approval engine.Approval
+	dropped  []string
+	changes  []changes.Change
 	execs    chan *fakeExec // every exec that was started
 }
 
@@ -121,6 +126,22 @@ func (e *fakeEngine) OpenFile(_ context.Context, ref, path string, flags int, mo
 
 func (e *fakeEngine) Audit(_ context.Context, ref string, limit int) ([]sandbox.AuditEntry, error) {
 	return []sandbox.AuditEntry{{Seq: 1, Sandbox: "abcd", Event: "create", To: sandbox.Running, Detail: strconv.Itoa(limit)}}, e.called("audit", ref)
+}
+
+func (e *fakeEngine) Diff(_ context.Context, ref string, q engine.DiffQuery, each func(changes.Change, patch.File) error) error {
+	if err := e.called("diff "+strings.Join(q.Paths, ","), ref); err != nil {
+		return err
+	}
+	for _, c := range e.changes {
+		f := patch.File{OldPath: c.Path, NewPath: c.Path, NewMode: patch.Regular, New: []byte("1\n\xff2\n")}
+		if q.Text && c.Pending() && c.New.Mode.IsRegular() {
+			f.Hunks = patch.Diff(nil, f.New)
+		}
+		if err := each(c, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *fakeEngine) Health(context.Context) (engine.Health, error) {

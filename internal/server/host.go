@@ -22,7 +22,7 @@ func (s *Server) audit(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	entries, err := s.cfg.Engine.Audit(r.Context(), id, limit)
+	entries, err := s.auditLines(r, q, id, limit)
 	if err != nil {
 		return err
 	}

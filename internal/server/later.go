@@ -23,8 +23,7 @@ func later() []planned {
 		one("POST", "processes"), one("GET", "processes/{pid}"), one("GET", "processes/{pid}/logs"),
 		one("DELETE", "files"), one("GET", "files/list"), one("POST", "files/mkdir"), one("POST", "files/rename"),
 		one("GET", "archive"), one("PUT", "archive"),
-		one("GET", "diff"), one("POST", "approve"), one("POST", "discard"), one("POST", "reject"),
-		one("POST", "rebase"), one("GET", "conflicts"), one("GET", "stats"),
+		one("GET", "stats"),
 		{"GET", api.Prefix + "/events"},
 		{"GET", "/metrics"},
 	}

@@ -89,7 +89,7 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 		c.Terminals = newFakeTerminals(t, c.Engine.(*fakeEngine))
 	})
 	doc := document(t)
-	bodies := map[string]string{"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`}
+	bodies := map[string]string{"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`, "discard": `{"files":["a"]}`}
 	checked := 0
 	for _, rt := range routes() {
 		if rt.answer == nil || rt.answer == (octets{}) {

@@ -38,7 +38,7 @@ type octets struct{}
 
 func routes() []route {
 	return slices.Concat(sandboxRoutes(), execRoutes(), processRoutes(), fileRoutes(), terminalRoutes(),
-		gcRoutes(), hostRoutes())
+		diffRoutes(), reviewRoutes(), gcRoutes(), hostRoutes())
 }
 
 func sandboxRoutes() []route {
@@ -126,6 +126,7 @@ func hostRoutes() []route {
 			id: "audit", method: "GET", path: "/audit", summary: "What happened, newest first",
 			query: []param{
 				{name: "sandbox", summary: "only this sandbox", kind: "string"},
+				{name: "path", summary: "only what was applied to this file of the host", kind: "string"},
 				{name: "limit", summary: "1 to 1000, 100 unless given", kind: "integer"},
 			},
 			status: http.StatusOK, answer: api.List[api.AuditEntry]{}, handle: (*Server).audit,

@@ -46,6 +46,7 @@ func specOf(req api.CreateRequest) (sandbox.Spec, error) {
 	if spec.Session, err = sessionOf(req.Session); err != nil {
 		return spec, err
 	}
+	spec.Review = reviewOf(req.Review)
 	spec = spec.WithDefaults()
 	return spec, spec.Validate()
 }

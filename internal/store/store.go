@@ -41,6 +41,9 @@ type Store interface {
 	Append(ctx context.Context, audit sandbox.AuditEntry) error
 	// Audit reads lines, newest first. An empty id is every sandbox.
 	Audit(ctx context.Context, id sandbox.ID, limit int) ([]sandbox.AuditEntry, error)
+	// AuditOf reads the lines about one file of a project, newest first. The
+	// lines come without their paths.
+	AuditOf(ctx context.Context, project, path string, limit int) ([]sandbox.AuditEntry, error)
 	// IDBases lists the id ranges that live sandboxes hold.
 	IDBases(ctx context.Context) ([]uint32, error)
 	// Close may be called twice.

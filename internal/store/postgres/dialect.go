@@ -14,6 +14,7 @@ func (s *Store) dialect() relational.Dialect {
 	return relational.Dialect{
 		Place:     func(n int) string { return "$" + strconv.Itoa(n) },
 		HasLabel:  `record::json -> 'spec' -> 'labels' ->> ? = ?`,
+		HexList:   `SELECT decode(value, 'hex') AS name FROM json_array_elements_text(?3::json)`,
 		Unique:    func(err error) bool { return sqlState(err) == "23505" },
 		Fail:      s.fail,
 		Text:      text,

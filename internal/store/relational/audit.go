@@ -25,6 +25,23 @@ func (s *Store) audit(ctx context.Context, id sandbox.ID, limit int) ([]sandbox.
 	if err != nil {
 		return nil, err
 	}
+	return scanAudit(rows)
+}
+
+// AuditOf implements store.Store.
+func (s *Store) AuditOf(ctx context.Context, project, path string, limit int) ([]sandbox.AuditEntry, error) {
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	rows, err := s.reads.auditFile.QueryContext(ctx, s.text(project), []byte(path), limit)
+	if err != nil {
+		return nil, s.fail(ctx, "read audit lines", err)
+	}
+	entries, err := scanAudit(rows)
+	return entries, s.fail(ctx, "read audit lines", err)
+}
+
+func scanAudit(rows *sql.Rows) ([]sandbox.AuditEntry, error) {
 	defer rows.Close() //nolint:errcheck // Err tells
 	var entries []sandbox.AuditEntry
 	for rows.Next() {

@@ -8,12 +8,13 @@ import (
 // Statements are prepared once at start: parsing one costs about as much as
 // running it.
 type writeStatements struct {
-	create, update, purge, audit *sql.Stmt
+	create, update, purge, audit, auditPaths *sql.Stmt
 }
 
 type readStatements struct {
 	byID, byName, byPrefix, byKey *sql.Stmt
 	idBases, audit, auditOf       *sql.Stmt
+	auditFile                     *sql.Stmt
 }
 
 const (
@@ -29,7 +30,7 @@ WHERE id = ?1 AND version = ?9 - 1 AND status <> 'deleted'`
 
 	insertAudit = `
 INSERT INTO audit (at, sandbox, name, event, from_status, to_status, actor, detail)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`
 
 	selectAudit = `SELECT seq, at, sandbox, name, event, from_status, to_status, actor, detail FROM audit `
 )
@@ -40,6 +41,8 @@ func (s *Store) prepareWrites(ctx context.Context) (w writeStatements, err error
 		&w.update: updateSandbox,
 		&w.purge:  `DELETE FROM sandboxes WHERE id = ?`,
 		&w.audit:  insertAudit,
+		&w.auditPaths: `INSERT INTO audit_paths (project, path, seq)
+			SELECT ?2, names.name, ?1 FROM (` + s.Dialect.HexList + `) AS names WHERE true ON CONFLICT DO NOTHING`,
 	})
 	return w, err
 }
@@ -54,6 +57,8 @@ func (s *Store) prepareReads(ctx context.Context) (r readStatements, err error) 
 		&r.idBases: `SELECT id_base FROM sandboxes WHERE status <> 'deleted' AND id_base <> 0 ORDER BY id_base`,
 		&r.audit:   selectAudit + `ORDER BY seq DESC LIMIT ?`,
 		&r.auditOf: selectAudit + `WHERE sandbox = ? ORDER BY seq DESC LIMIT ?`,
+		&r.auditFile: selectAudit + `WHERE seq IN (SELECT seq FROM audit_paths WHERE project = ?1 AND path = ?2
+			ORDER BY seq DESC LIMIT ?3) ORDER BY seq DESC`,
 	})
 	return r, err
 }

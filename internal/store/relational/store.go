@@ -21,6 +21,8 @@ type Dialect struct {
 	Place func(n int) string
 	// HasLabel is a condition with two parameters, key and value.
 	HasLabel string
+	// HexList selects the bytes of a JSON list of hexadecimal strings, ?3.
+	HexList string
 	// Unique reports whether an error is a broken uniqueness.
 	Unique func(error) bool
 	// Fail gives an error its code; op is "create sandbox x", and so on. Errors

@@ -3,6 +3,7 @@ package relational
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,9 +127,24 @@ func (s *Store) append(ctx context.Context, tx *sql.Tx, a sandbox.AuditEntry) er
 	if a.At.IsZero() {
 		a.At = time.Now()
 	}
-	_, err := tx.StmtContext(ctx, s.writes.audit).ExecContext(ctx,
+	var seq int64
+	err := tx.StmtContext(ctx, s.writes.audit).QueryRowContext(ctx,
 		a.At.UnixNano(), string(a.Sandbox), s.text(a.Name), s.text(a.Event), string(a.From), string(a.To),
-		s.text(a.Actor), s.text(a.Detail))
+		s.text(a.Actor), s.text(a.Detail)).Scan(&seq)
+	if err != nil || len(a.Paths) == 0 {
+		return err
+	}
+	// Names are raw bytes: as hexadecimal digits they pass through JSON, and all
+	// of them through one statement.
+	digits := make([]string, len(a.Paths))
+	for i, p := range a.Paths {
+		digits[i] = hex.EncodeToString([]byte(p))
+	}
+	list, err := json.Marshal(digits)
+	if err != nil {
+		return err
+	}
+	_, err = tx.StmtContext(ctx, s.writes.auditPaths).ExecContext(ctx, seq, s.text(a.Project), string(list))
 	return err
 }
 

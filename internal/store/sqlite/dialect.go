@@ -16,7 +16,8 @@ func (s *Store) dialect() relational.Dialect {
 		// into a JSON path, where quotes in them would need escapes.
 		HasLabel: `CASE WHEN json_valid(record) THEN EXISTS (
 			SELECT 1 FROM json_each(record, '$.spec.labels') WHERE key = ? AND value = ?) END`,
-		Unique: func(err error) bool { return result(err) == lib.SQLITE_CONSTRAINT },
-		Fail:   s.fail,
+		HexList: `SELECT unhex(value) AS name FROM json_each(?3)`,
+		Unique:  func(err error) bool { return result(err) == lib.SQLITE_CONSTRAINT },
+		Fail:    s.fail,
 	}
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,12 +16,30 @@ import (
 // withStep is the real migrations and one that comes after them.
 func withStep(t *testing.T, text string) fstest.MapFS {
 	t.Helper()
-	const first = "migrations/0001_records_and_audit.sql"
-	released, err := migrations.ReadFile(first)
+	files := fstest.MapFS{"migrations/9999_next.sql": {Data: []byte(text)}}
+	for _, m := range released(t) {
+		data, err := migrations.ReadFile(m.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[m.file] = &fstest.MapFile{Data: data}
+	}
+	return files
+}
+
+func released(t *testing.T) []migration {
+	t.Helper()
+	steps, err := migrationsIn(migrations)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fstest.MapFS{first: {Data: released}, "migrations/0002_next.sql": {Data: []byte(text)}}
+	return steps
+}
+
+func newest(t *testing.T) int {
+	t.Helper()
+	steps := released(t)
+	return steps[len(steps)-1].version
 }
 
 func wantVersion(t *testing.T, s *Store, want int) {
@@ -33,14 +52,14 @@ func wantVersion(t *testing.T, s *Store, want int) {
 func TestMigrateFromOlder(t *testing.T) {
 	s := reopen(t, filepath.Join(t.TempDir(), "coop.db"))
 	rec := put(t, s, 1)
-	wantVersion(t, s, 1)
+	wantVersion(t, s, newest(t))
 	files := withStep(t, `ALTER TABLE sandboxes ADD COLUMN shelf TEXT NOT NULL DEFAULT 'top'; UPDATE sandboxes SET shelf = name;`)
 	for range 2 { // the second time there is nothing to do
 		if err := s.migrate(t.Context(), files); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantVersion(t, s, 2)
+	wantVersion(t, s, 9999)
 	wantSame(t, s, rec)
 	var shelf string
 	if err := s.writer.QueryRow(`SELECT shelf FROM sandboxes`).Scan(&shelf); err != nil || shelf != rec.Spec.Name {
@@ -55,7 +74,7 @@ func TestMigrateIsAllOrNothing(t *testing.T) {
 	if err == nil {
 		t.Fatal("a broken step passed")
 	}
-	wantVersion(t, s, 1)
+	wantVersion(t, s, newest(t))
 	wantSame(t, s, rec)
 	if _, err := s.writer.Exec(`CREATE TABLE half (a)`); err != nil {
 		t.Errorf("the half step is still there: %v", err)
@@ -70,7 +89,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	}
 	closed(t, s)
 	_, err := Open(t.Context(), path, Options{})
-	wantUnavailable(t, err, "its schema is version 2 and this program knows up to 1", "a newer coop")
+	wantUnavailable(t, err, fmt.Sprintf("its schema is version 9999 and this program knows up to %d", newest(t)), "a newer coop")
 }
 
 func TestDatabaseOfAnotherProgramIsRefused(t *testing.T) {

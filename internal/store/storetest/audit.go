@@ -63,6 +63,23 @@ func auditTests() map[string]func(*testing.T, store.Store) {
 				increasing(t, lines)
 			}
 		},
+		"audit of a file": func(t *testing.T, s store.Store) {
+			rec := create(t, s, record(1))
+			line := turned(1, sandbox.Creating, sandbox.Running)
+			line.Event, line.Project, line.Paths = "approve", "/src", []string{"a", "dir/\xff\n", "a"}
+			rec.Status = sandbox.Running
+			same(t, s.Update(t.Context(), rec, line), nil)
+			line.Project, line.Detail = "/other", "not this"
+			same(t, s.Append(t.Context(), line), nil)
+			for path, want := range map[string]int{"a": 1, "dir/\xff\n": 1, "dir": 0, "dir/\xfe\n": 0, "A": 0} {
+				lines, err := s.AuditOf(t.Context(), "/src", path, 0)
+				same(t, err, nil)
+				same(t, len(lines), want)
+				if want == 1 {
+					same(t, lines[0].Event+" "+string(lines[0].Sandbox)+" "+lines[0].Detail, "approve "+string(rec.ID)+" ")
+				}
+			}
+		},
 	}
 }
 

@@ -1,0 +1,196 @@
+// Package beneath looks at and opens files below a directory that hostile
+// programs may be changing at the same time. No link is followed anywhere in a
+// path, no path leads above the directory, and opening has no side effect: a
+// fifo is not waited for, a device is not touched.
+package beneath
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// resolve is how every path is looked up.
+const resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+
+// ErrNotRegular is the answer to opening a link, a fifo, a device or a directory
+// as a file.
+var ErrNotRegular = errors.New("not a regular file")
+
+// Info is what is known of one file without opening it.
+type Info struct {
+	Mode         fs.FileMode
+	Size         int64
+	Dev, Ino     uint64
+	Links        uint64
+	Rdev         uint64
+	UID, GID     uint32
+	MTime, CTime time.Time
+}
+
+// Whiteout reports a character device 0/0, overlayfs' mark for a deletion.
+func (i Info) Whiteout() bool { return i.Mode&fs.ModeCharDevice != 0 && i.Rdev == 0 }
+
+// open is openat2 of a path beneath dir; "" is dir itself.
+func open(dir *os.File, path string, flags uint64) (*os.File, error) {
+	if path == "" {
+		path = "."
+	}
+	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: resolve}
+	for {
+		fd, err := unix.Openat2(int(dir.Fd()), path, &how)
+		if err == unix.EINTR || err == unix.EAGAIN { // EAGAIN: a rename elsewhere raced with the lookup
+			continue
+		}
+		if err != nil {
+			return nil, &fs.PathError{Op: "openat2", Path: path, Err: err}
+		}
+		return os.NewFile(uintptr(fd), path), nil
+	}
+}
+
+// Dir opens a directory for reading its names.
+func Dir(dir *os.File, path string) (*os.File, error) {
+	return open(dir, path, unix.O_RDONLY|unix.O_DIRECTORY)
+}
+
+// File opens a regular file for reading. What it is gets looked at through a
+// descriptor that cannot be read from (O_PATH) first, so that nothing else is
+// ever opened; that descriptor is then opened again.
+func File(dir *os.File, path string) (*os.File, Info, error) {
+	p, err := open(dir, path, unix.O_PATH)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	defer p.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(p.Fd()), &st); err != nil {
+		return nil, Info{}, &fs.PathError{Op: "fstat", Path: path, Err: err}
+	}
+	info := from(&st)
+	if !info.Mode.IsRegular() {
+		return nil, info, &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
+	}
+	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(int(p.Fd())), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, info, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), info, nil
+}
+
+// At looks at a path beneath dir; the last part may be anything.
+func At(dir *os.File, path string) (Info, error) {
+	p, err := open(dir, path, unix.O_PATH)
+	if err != nil {
+		return Info{}, err
+	}
+	defer p.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(p.Fd()), &st); err != nil {
+		return Info{}, &fs.PathError{Op: "fstat", Path: path, Err: err}
+	}
+	return from(&st), nil
+}
+
+// Entry looks at one name of a directory, without following it.
+func Entry(dir *os.File, name string) (Info, error) {
+	var st unix.Stat_t
+	err := unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT)
+	if err != nil {
+		return Info{}, &fs.PathError{Op: "fstatat", Path: name, Err: err}
+	}
+	return from(&st), nil
+}
+
+// Link reads where a symbolic link in a directory points.
+func Link(dir *os.File, name string) (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(int(dir.Fd()), name, buf)
+	if err != nil {
+		return "", &fs.PathError{Op: "readlinkat", Path: name, Err: err}
+	}
+	return string(buf[:n]), nil
+}
+
+// Names reads the names of an open directory, at most max of them; more are an
+// error, so that a directory of many millions does not become our memory.
+func Names(dir *os.File, max int) ([]string, error) {
+	var all []string
+	for {
+		names, err := dir.Readdirnames(4096)
+		if all = append(all, names...); len(all) > max {
+			return nil, fmt.Errorf("read directory %q: %w", dir.Name(), ErrTooMany)
+		}
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// ErrTooMany says that a directory has more names than the caller can take.
+var ErrTooMany = errors.New("too many files")
+
+// Xattr reads an extended attribute of an open file; ok is false when it has none.
+func Xattr(f *os.File, name string) (value string, ok bool, err error) {
+	var small [256]byte
+	n, err := unix.Fgetxattr(int(f.Fd()), name, small[:])
+	if err == nil {
+		return string(small[:n]), true, nil
+	}
+	if err == unix.ERANGE {
+		large := make([]byte, 64<<10) // XATTR_SIZE_MAX
+		if n, err = unix.Fgetxattr(int(f.Fd()), name, large); err == nil {
+			return string(large[:n]), true, nil
+		}
+	}
+	if err == unix.ENODATA || err == unix.EOPNOTSUPP {
+		return "", false, nil
+	}
+	return "", false, &fs.PathError{Op: "fgetxattr " + name, Path: f.Name(), Err: err}
+}
+
+func from(st *unix.Stat_t) Info {
+	return Info{
+		Mode: mode(st.Mode), Size: st.Size, Dev: uint64(st.Dev), Ino: st.Ino, Links: uint64(st.Nlink), Rdev: uint64(st.Rdev),
+		UID: st.Uid, GID: st.Gid,
+		MTime: time.Unix(st.Mtim.Unix()), CTime: time.Unix(st.Ctim.Unix()),
+	}
+}
+
+// mode is os.FileInfo's form of st_mode.
+func mode(m uint32) fs.FileMode {
+	out := fs.FileMode(m & 0o777)
+	switch m & unix.S_IFMT {
+	case unix.S_IFDIR:
+		out |= fs.ModeDir
+	case unix.S_IFLNK:
+		out |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		out |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		out |= fs.ModeSocket
+	case unix.S_IFBLK:
+		out |= fs.ModeDevice
+	case unix.S_IFCHR:
+		out |= fs.ModeDevice | fs.ModeCharDevice
+	}
+	if m&unix.S_ISUID != 0 {
+		out |= fs.ModeSetuid
+	}
+	if m&unix.S_ISGID != 0 {
+		out |= fs.ModeSetgid
+	}
+	if m&unix.S_ISVTX != 0 {
+		out |= fs.ModeSticky
+	}
+	return out
+}
