@@ -54,6 +54,11 @@ type Change struct {
 	from string
 }
 
+// Borrowed tells where in the project the workspace's content of this path still
+// lies: a renamed directory of an overlay keeps its files there (redirect_dir).
+// Whoever changes the project at that place takes the content from the workspace.
+func (c Change) Borrowed() (path string, ok bool) { return c.from, c.from != "" }
+
 // Pending reports whether the change may be applied: neither denied nor refused.
 func (c Change) Pending() bool { return c.Denied == "" && c.Refused == "" }
 
