@@ -132,7 +132,9 @@ func TestNotesCannotBeForged(t *testing.T) {
 				_ = unix.Setxattr(m.merged+"/dir/file", space+".overlay."+name, []byte(value), 0)
 			}
 		}
-		_ = unix.Mknod(m.merged+"/dir/dev", unix.S_IFCHR, 0)
+		if m.driver != copies { // in a copy it is a device like any other
+			_ = unix.Mknod(m.merged+"/dir/dev", unix.S_IFCHR, 0)
+		}
 	}, func(t *testing.T, m *mounted, w *Workspace) {
 		wantList(t, list(t, w, Options{}), "")
 	})

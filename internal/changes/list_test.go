@@ -59,11 +59,11 @@ func wantList(t *testing.T, list []Change, want string) {
 // merged makes a project and an overlay over it, in every mode there is.
 func merged(t *testing.T, setup func(project string), work func(m *mounted), check func(t *testing.T, m *mounted, w *Workspace)) {
 	t.Helper()
-	overlays(t, func(t *testing.T, root bool) {
+	drivers(t, func(t *testing.T, d driver) {
 		dir := t.TempDir()
 		mkdir(t, filepath.Join(dir, "project"))
 		setup(filepath.Join(dir, "project"))
-		m, unmount, err := overlayOn(dir, root)
+		m, unmount, err := workspaceOf(dir, d)
 		if err != nil {
 			need(t, "overlayfs over "+os.TempDir(), err)
 		}
@@ -133,7 +133,7 @@ func TestRedirects(t *testing.T) {
 		wantList(t, l, "deleted a/deep; deleted a/gone; renamed a/other < b/other 100%; deleted b; added c; "+
 			"renamed c/changed < a/changed 78%; added c/deeper; renamed c/deeper/file < a/deep/file 100%")
 		for _, c := range l {
-			if from, ok := c.Borrowed(); m.root && c.Path == "c/deeper/file" && (!ok || from != "a/deep/file") {
+			if from, ok := c.Borrowed(); m.driver == rootOverlay && c.Path == "c/deeper/file" && (!ok || from != "a/deep/file") {
 				t.Errorf("%s lies at %q", c.Path, from)
 			}
 		}

@@ -221,8 +221,13 @@ var modeBits = [...]struct {
 	flag fs.FileMode
 	bits uint32
 }{
-	{fs.ModeDir, 0o040000}, {fs.ModeSymlink, 0o120000}, {fs.ModeNamedPipe, 0o010000}, {fs.ModeSocket, 0o140000},
-	{fs.ModeSetuid, 0o4000}, {fs.ModeSetgid, 0o2000}, {fs.ModeSticky, 0o1000},
+	{fs.ModeDir, 0o040000},
+	{fs.ModeSymlink, 0o120000},
+	{fs.ModeNamedPipe, 0o010000},
+	{fs.ModeSocket, 0o140000},
+	{fs.ModeSetuid, 0o4000},
+	{fs.ModeSetgid, 0o2000},
+	{fs.ModeSticky, 0o1000},
 }
 
 // octal is a mode as stat(1) writes it, with its type.

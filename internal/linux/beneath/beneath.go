@@ -69,11 +69,10 @@ func File(dir *os.File, path string) (*os.File, Info, error) {
 		return nil, Info{}, err
 	}
 	defer p.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(p.Fd()), &st); err != nil {
-		return nil, Info{}, &fs.PathError{Op: "fstat", Path: path, Err: err}
+	info, err := Opened(p)
+	if err != nil {
+		return nil, info, err
 	}
-	info := from(&st)
 	if !info.Mode.IsRegular() {
 		return nil, info, &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 	}
@@ -91,9 +90,14 @@ func At(dir *os.File, path string) (Info, error) {
 		return Info{}, err
 	}
 	defer p.Close()
+	return Opened(p)
+}
+
+// Opened looks at an open file.
+func Opened(f *os.File) (Info, error) {
 	var st unix.Stat_t
-	if err := unix.Fstat(int(p.Fd()), &st); err != nil {
-		return Info{}, &fs.PathError{Op: "fstat", Path: path, Err: err}
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return Info{}, &fs.PathError{Op: "fstat", Path: f.Name(), Err: err}
 	}
 	return from(&st), nil
 }
