@@ -60,6 +60,9 @@ func Make(ctx context.Context, src *os.File, dst, manifest string, owner Owner) 
 	if err := record(ctx, top, manifest); err != nil {
 		return explain(err)
 	}
+	if err := os.Remove(dst); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // only an empty directory goes
+	}
 	return os.Rename(stage, dst)
 }
 
