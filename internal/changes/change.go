@@ -52,6 +52,16 @@ type Change struct {
 	// from is where the workspace's content lies when it is not in the layer: a
 	// file of a renamed directory is still the project's, at its old path.
 	from string
+
+	oldText, newText kept
+}
+
+// oldPath is where the change's old side is in the project.
+func (c Change) oldPath() string {
+	if c.Kind == Renamed {
+		return c.OldPath
+	}
+	return c.Path
 }
 
 // Borrowed tells where in the project the workspace's content of this path still

@@ -72,3 +72,5 @@ func untouched(now beneath.Info, then manifest.Entry) bool {
 
 // whole: every byte of a copy is its own.
 func (c *copied) whole(*os.File) error { return nil }
+
+func (c *copied) foreign(string) bool { return false }

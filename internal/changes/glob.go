@@ -24,6 +24,7 @@ type glob struct {
 	text  string
 	parts []part
 	fold  bool
+	end   bool // the only ** is its first part: it can only match at the end of a path
 }
 
 // part is a pattern for one name, or ** for any number of them.
@@ -47,6 +48,7 @@ func compile(pattern string, fold bool) glob {
 	for text := range strings.SplitSeq(p, "/") {
 		g.parts = append(g.parts, part{text, strings.ContainsAny(text, `*?[\`)})
 	}
+	g.end = g.parts[0].any() && !slices.ContainsFunc(g.parts[1:], part.any)
 	return g
 }
 
@@ -93,20 +95,11 @@ func (g glob) matches(n named) bool {
 	if g.fold {
 		names = n.folded
 	}
-	if rest, ok := g.atEnd(); ok {
-		// The usual pattern can only match at the end: a path may have two thousand
-		// parts, and a list a million paths.
+	if g.end { // most are: a path may have two thousand parts, and a list a million paths
+		rest := g.parts[1:]
 		return len(names) >= len(rest) && match(rest, names[len(names)-len(rest):])
 	}
 	return match(g.parts, names)
-}
-
-// atEnd gives the parts of a pattern whose only ** is its first.
-func (g glob) atEnd() ([]part, bool) {
-	if !g.parts[0].any() || slices.ContainsFunc(g.parts[1:], part.any) {
-		return nil, false
-	}
-	return g.parts[1:], true
 }
 
 // tree reports whether the pattern stands for everything below a directory of
@@ -116,7 +109,7 @@ func (g glob) tree(n named) bool {
 	if last < 1 || !g.parts[last].any() {
 		return false
 	}
-	g.parts = g.parts[:last]
+	g.parts, g.end = g.parts[:last], last > 1 && g.parts[0].any()
 	return g.matches(n)
 }
 

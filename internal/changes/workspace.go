@@ -86,11 +86,7 @@ func (w *Workspace) Close() error {
 // OpenOld opens the content a change had in the project. Only a regular file is
 // opened; anything else is an error.
 func (w *Workspace) OpenOld(c Change) (*os.File, error) {
-	path := c.Path
-	if c.Kind == Renamed {
-		path = c.OldPath
-	}
-	f, _, err := beneath.File(w.project, path)
+	f, _, err := beneath.File(w.project, c.oldPath())
 	return f, err
 }
 
