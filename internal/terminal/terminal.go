@@ -152,6 +152,12 @@ func (t *Terminal) takeUp() error {
 		t.log.Warn("terminal log damaged", "segments", damaged)
 	}
 	stream, next := t.store.Stream()
+	if !t.store.Empty() && stream != t.cfg.Pty.Stream() && t.cfg.Role != RoleAgent {
+		// Numbers begin again with PID 1: this was another shell's.
+		if err := t.store.Clear(); err != nil {
+			return fmt.Errorf("clear terminal log: %w", err)
+		}
+	}
 	if t.store.Empty() || stream != t.cfg.Pty.Stream() {
 		return t.begin()
 	}
