@@ -133,6 +133,9 @@ func (e *Engine) create(ctx context.Context, spec sandbox.Spec, src *workspace.S
 		return v, diskError(err)
 	}
 	u.add(func() { e.end(l) })
+	if err := e.begin(ctx, l); err != nil {
+		return v, err
+	}
 	r.Status = sandbox.Running
 	if err := e.Store.Update(ctx, r, transition(r, sandbox.Creating, o.Actor, "")); err != nil {
 		return v, err

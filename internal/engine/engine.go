@@ -54,6 +54,8 @@ type live struct {
 	made  time.Time
 	init  *launch.Init
 	group *cgroup.Group // nil where there are no control groups
+
+	terminals *terminals
 }
 
 // New has no side effects; Recover finds what is there.
@@ -191,6 +193,7 @@ func (e *Engine) Close() {
 	e.live = map[sandbox.ID]*live{}
 	e.mu.Unlock()
 	for _, l := range all {
+		l.terminals.closeAll("the daemon is going away")
 		l.init.Close()
 		if l.group != nil {
 			_ = l.group.Close() // descriptors only

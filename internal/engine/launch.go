@@ -82,7 +82,9 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 	for _, m := range missing {
 		r.Degraded = append(r.Degraded, sandbox.Degraded{Fence: m.Fence, Reason: m.Reason})
 	}
-	return &live{id: r.ID, spec: r.Spec, made: r.CreatedAt, init: in, group: group}, nil
+	l = &live{id: r.ID, spec: r.Spec, made: r.CreatedAt, init: in, group: group, terminals: newTerminals()}
+	l.terminals.live.Store(l)
+	return l, nil
 }
 
 // ownerInside says who the workspace belongs to inside: the agent's user where

@@ -39,6 +39,8 @@ func (e *Engine) lost(id sandbox.ID, l *live) {
 		return
 	}
 	ctx := context.Background()
+	l.terminals.settle(true)
+	l.terminals.drain(ctx) // what they wrote is still in memory we hold
 	e.end(l)
 	e.setLive(id, nil)
 	r, err := e.Store.Get(ctx, id)
@@ -70,6 +72,7 @@ func (e *Engine) settle(ctx context.Context, r *sandbox.Record, to sandbox.Statu
 
 // end kills what runs and returns when processes and control group are gone.
 func (e *Engine) end(l *live) {
+	defer l.terminals.closeAll("the sandbox has ended") // not before: the last output can still be read
 	if err := l.init.Kill(context.Background()); err != nil {
 		e.Log.Error("kill PID 1", "err", err)
 	}
@@ -160,10 +163,13 @@ func (e *Engine) Stop(ctx context.Context, ref string, grace time.Duration, acto
 	// hold this up: it is killed below in any case.
 	patient, cancel := context.WithTimeout(ctx, grace+answerTime)
 	defer cancel()
+	l.terminals.settle(true)
 	if err := l.init.Terminate(patient, grace); err != nil && ctx.Err() != nil {
+		l.terminals.settle(false)
 		return View{}, context.Cause(ctx)
 	}
 	ctx = context.WithoutCancel(ctx)
+	l.terminals.lastWords(ctx)
 	e.end(l)
 	e.setLive(r.ID, nil)
 	if err := e.settle(ctx, r, sandbox.Stopped, actor, ""); err != nil {
@@ -195,12 +201,25 @@ func (e *Engine) Start(ctx context.Context, ref, actor string) (View, error) {
 	if err != nil {
 		return View{}, diskError(err)
 	}
+	if err := e.begin(ctx, l); err != nil {
+		e.end(l)
+		return View{}, err
+	}
 	if err := e.settle(ctx, r, sandbox.Running, actor, ""); err != nil {
 		e.end(l)
 		return View{}, err
 	}
 	e.attend(r.ID, l)
 	return e.view(r), nil
+}
+
+// begin starts what a sandbox is for: its agent, if it has one.
+func (e *Engine) begin(ctx context.Context, l *live) error {
+	if l.spec.Agent.Command == "" {
+		return nil
+	}
+	_, _, err := e.startAgent(ctx, l, 0, 0)
+	return err
 }
 
 // StopAll stops every running sandbox, for a shutdown that keeps none.

@@ -131,7 +131,7 @@ func (e *Engine) note(ctx context.Context, r *sandbox.Record, to sandbox.Status,
 
 // resume takes a living sandbox over.
 func (e *Engine) resume(ctx context.Context, r *sandbox.Record, in *launch.Init) {
-	l := &live{id: r.ID, spec: r.Spec, made: r.CreatedAt, init: in}
+	l := &live{id: r.ID, spec: r.Spec, made: r.CreatedAt, init: in, terminals: newTerminals()}
 	if s, err := launch.ReadState(e.dir(r.ID)); err == nil && s.Cgroup != nil {
 		if l.group, err = cgroup.Reopen(*s.Cgroup); err != nil {
 			e.Log.Warn("find control group again", "sandbox", r.ID, "err", err)
@@ -141,6 +141,8 @@ func (e *Engine) resume(ctx context.Context, r *sandbox.Record, in *launch.Init)
 	if r.Status != sandbox.Running {
 		e.note(ctx, r, sandbox.Running, "found running")
 	}
+	l.terminals.live.Store(l)
+	e.resumeTerminals(l)
 	e.attend(r.ID, l)
 	for _, x := range in.Execs() {
 		go e.orphan(r.ID, x)

@@ -16,12 +16,23 @@
 // Afterwards, on the same socket or on one accepted from init.sock (then it
 // begins with hello), every request has an id and one answer with that id:
 //
-//	hello                 ↔    version, execs that still run or are unacknowledged
-//	adopt                 ↔    pipe ends of one of them
+//	hello                 ↔    version, execs that still run or are unacknowledged, terminals
+//	adopt                 ↔    pipe ends of one of the execs
 //	spawn + stdio         ↔    pid
 //	                      ←    exited (no id; repeated after a hello until acknowledged)
 //	ack                   →    (no answer)
+//	terminal              ↔    pid, ring and master: a program on a new terminal, or another one
+//	                           on a terminal whose last program has ended
+//	adoptTerminal         ↔    ring, and the master if a program is on it
+//	                      ←    exited: the program has ended and all it wrote is in the ring
+//	forget                ↔    (a terminal whose program has ended)
 //	signal, closeStdin, kill, open, attach, processes, terminate   ↔
+//
+// Programs on terminals have exec ids too: signal and kill reach them. PID 1
+// keeps the end of such a program until the terminal gets another one or is
+// forgotten; output waits in the terminal's ring (package ring) until the daemon
+// has stored and acknowledged it there. Resizing and input need no message: the
+// daemon holds the master.
 //
 // Invariant: everything PID 1 sends is treated as hostile by the daemon: sizes
 // are bounded here, contents by the reader.
@@ -30,7 +41,7 @@ package initproto
 import "syscall"
 
 // Version is raised when the two ends no longer understand each other.
-const Version = 1
+const Version = 2
 
 // Op names what a message asks or tells.
 type Op string
@@ -45,6 +56,9 @@ const (
 	OpSpawn      Op = "spawn"
 	OpExited     Op = "exited"
 	OpAck        Op = "ack"
+	OpTerminal   Op = "terminal"
+	OpAdoptTerm  Op = "adoptTerminal"
+	OpForget     Op = "forget"
 	OpSignal     Op = "signal"
 	OpCloseStdin Op = "closeStdin"
 	OpKill       Op = "kill"
@@ -74,6 +88,7 @@ type Message struct {
 	Attach    *Mount     `json:"attach,omitempty"`
 	Processes []Process  `json:"processes,omitempty"`
 	Terminate *Terminate `json:"terminate,omitempty"`
+	Terminal  *Terminal  `json:"terminal,omitempty"` // which one: terminal (with Spawn), adoptTerminal, forget
 }
 
 // Error is a step that failed, with the system's own error number, so that
@@ -140,11 +155,27 @@ type Missing struct {
 	Reason string `json:"reason"`
 }
 
-// Hello opens a connection on init.sock. In the answer Execs tell what PID 1
-// still holds something of.
+// Hello opens a connection on init.sock. In the answer Execs and Terminals tell
+// what PID 1 still holds something of; NextTerminal is the first number no
+// terminal ever had.
 type Hello struct {
-	Version int    `json:"version"`
-	Execs   []Exec `json:"execs,omitempty"`
+	Version      int        `json:"version"`
+	Execs        []Exec     `json:"execs,omitempty"`
+	Terminals    []Terminal `json:"terminals,omitempty"`
+	NextTerminal int        `json:"nextTerminal,omitempty"`
+}
+
+// Terminal is a PTY of the sandbox. A request names it by Number and gives the
+// window size; Spawn beside it says what shall run, without pipes. The rest
+// describes it to a new daemon.
+type Terminal struct {
+	Number int     `json:"number"`
+	Cols   int     `json:"cols,omitempty"`
+	Rows   int     `json:"rows,omitempty"`
+	Exec   string  `json:"exec,omitempty"` // the program that runs on it, or ran last
+	PID    int     `json:"pid,omitempty"`
+	Note   string  `json:"note,omitempty"`
+	Status *Status `json:"status,omitempty"` // set when it has ended
 }
 
 // Exec is a command PID 1 still holds something of.
@@ -166,13 +197,18 @@ type Spawn struct {
 	Dir   string   `json:"dir"`
 	User  string   `json:"user"`
 	Stdin bool     `json:"stdin,omitempty"`
+	Login bool     `json:"login,omitempty"` // the user's own shell as a login shell if there is one, instead of Argv
 	Note  string   `json:"note,omitempty"`
 }
 
-// Status is how a program ended.
+// Status is how a program ended. End and RanMs are of programs on terminals: how
+// far the terminal's output goes with all that the program wrote, and how long
+// it lived.
 type Status struct {
-	Code   int `json:"code"`
-	Signal int `json:"signal,omitempty"`
+	Code   int    `json:"code"`
+	Signal int    `json:"signal,omitempty"`
+	End    uint64 `json:"end,omitempty"`
+	RanMs  int64  `json:"ranMs,omitempty"`
 }
 
 // Open opens a file as the sandbox sees it; the answer carries the descriptor.

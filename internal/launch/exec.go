@@ -90,7 +90,11 @@ func (in *Init) adopt(ctx context.Context, x initproto.Exec) error {
 	e.Stdout, e.Stderr = pollable(fds[0], "stdout"), pollable(fds[1], "stderr")
 	in.mu.Lock()
 	in.execs[e.ID] = e
+	early, ended := in.early[e.ID]
 	in.mu.Unlock()
+	if ended {
+		e.finish(early)
+	}
 	if x.Status != nil {
 		e.finish(*x.Status)
 	}
@@ -109,21 +113,35 @@ func (in *Init) Execs() []*Exec {
 }
 
 func (in *Init) exited(m initproto.Message) {
+	if m.Status == nil {
+		return
+	}
 	in.mu.Lock()
-	e := in.execs[m.Exec]
+	e, p := in.execs[m.Exec], in.programs[m.Exec]
+	if e == nil && p == nil && in.early != nil && len(in.early) < maxExecs {
+		in.early[m.Exec] = *m.Status // hello has told of it, but it is not adopted yet
+	}
 	in.mu.Unlock()
-	if e != nil && m.Status != nil {
+	switch {
+	case e != nil:
 		e.finish(*m.Status)
+	case p != nil:
+		p.finish(*m.Status)
 	}
 }
 
-// finish notes the end. The numbers come from inside; a status has eight bits.
-func (e *Exec) finish(s initproto.Status) {
-	if s.Code < 0 || s.Code > 255 || s.Signal < 0 || s.Signal > 64 {
-		s = initproto.Status{Code: 255}
+// plausible bounds a status. The numbers come from inside; a status has eight bits.
+func plausible(s initproto.Status) initproto.Status {
+	if s.Code < 0 || s.Code > 255 || s.Signal < 0 || s.Signal > 64 || s.RanMs < 0 {
+		return initproto.Status{Code: 255}
 	}
+	return s
+}
+
+// finish notes the end.
+func (e *Exec) finish(s initproto.Status) {
 	e.once.Do(func() {
-		e.end = s
+		e.end = plausible(s)
 		close(e.done)
 	})
 }

@@ -24,10 +24,16 @@ type Init struct {
 	conn *initproto.Conn
 	lost chan struct{} // closed when the connection is gone
 
-	mu      sync.Mutex
-	last    uint64
-	pending map[uint64]chan answer
-	execs   map[string]*Exec
+	stream func() string // names this life of PID 1
+
+	mu        sync.Mutex
+	last      uint64
+	pending   map[uint64]chan answer
+	execs     map[string]*Exec
+	programs  map[string]*Program // on terminals, by exec id
+	terminals map[int]*Terminal
+	nextTerm  int                         // the first number no terminal ever had
+	early     map[string]initproto.Status // ends told before hello was through
 }
 
 type answer struct {
@@ -39,7 +45,9 @@ func newInit(proc *pidfd.Process, s socket) *Init {
 	in := &Init{
 		proc: proc, conn: &initproto.Conn{Socket: s, Max: initproto.MaxFromInit},
 		lost: make(chan struct{}), pending: map[uint64]chan answer{}, execs: map[string]*Exec{},
+		programs: map[string]*Program{}, terminals: map[int]*Terminal{},
 	}
+	in.stream = sync.OnceValue(in.nameStream)
 	go in.read()
 	return in
 }
@@ -94,10 +102,14 @@ const maxExecs = 1024
 
 // hello learns what runs and takes over its pipes.
 func (in *Init) hello(ctx context.Context) error {
+	in.mu.Lock()
+	in.early = map[string]initproto.Status{}
+	in.mu.Unlock()
 	m, err := in.ask(ctx, initproto.Message{Op: initproto.OpHello, Hello: &initproto.Hello{Version: initproto.Version}})
 	if err != nil {
 		return err
 	}
+	defer in.greeted()
 	if m.Hello == nil || m.Hello.Version != initproto.Version {
 		return sandbox.Errorf(sandbox.Unavailable, "PID 1 speaks another version of the protocol").
 			WithHint("remove the sandbox, or use the coop that made it")
@@ -110,7 +122,15 @@ func (in *Init) hello(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return in.adoptTerminals(ctx, m.Hello)
+}
+
+// greeted ends the time in which unknown programs may end: from here on all are
+// known before they do.
+func (in *Init) greeted() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.early = nil
 }
 
 // PID is PID 1 as the host counts.
@@ -166,6 +186,9 @@ func (in *Init) read() {
 func (in *Init) hangUp() {
 	close(in.lost)
 	_ = in.conn.Socket.Close() // also when PID 1 broke the protocol
+	for _, t := range in.Terminals() {
+		t.ring.Kick() // what is in the ring can still be read, but no more will come
+	}
 }
 
 // ErrLost says that PID 1 went away before it answered.

@@ -16,8 +16,11 @@ func (in *Init) hello() *initproto.Hello {
 	defer in.mu.Unlock()
 	h := &initproto.Hello{Version: initproto.Version}
 	for _, e := range in.execs {
-		h.Execs = append(h.Execs, e.wire())
+		if e.run == nil {
+			h.Execs = append(h.Execs, e.wire())
+		}
 	}
+	h.Terminals, h.NextTerminal = in.wireTerminals(), in.nextTerminal
 	slices.SortFunc(h.Execs, func(a, b initproto.Exec) int { return strings.Compare(a.ID, b.ID) })
 	return h
 }
@@ -29,19 +32,25 @@ func (in *Init) adopt(id string) ([]int, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	e := in.execs[id]
-	if e == nil {
+	if e == nil || e.run != nil {
 		return nil, fail("adopt", id, unix.ESRCH)
 	}
 	ends := e.output
 	if e.stdin >= 0 {
 		ends = append([]int{e.stdin}, e.output...)
 	}
+	dups, err := duplicate(ends)
+	return dups, fail("adopt", id, err)
+}
+
+// duplicate gives second descriptors, all or none.
+func duplicate(fds []int) ([]int, error) {
 	var dups []int
-	for _, fd := range ends {
+	for _, fd := range fds {
 		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
 			fdpass.CloseAll(dups)
-			return nil, fail("adopt", id, err)
+			return nil, err
 		}
 		dups = append(dups, dup)
 	}
@@ -53,7 +62,7 @@ func (in *Init) acknowledge(id string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	e := in.execs[id]
-	if e == nil || e.status == nil {
+	if e == nil || e.status == nil || e.run != nil { // a terminal is forgotten, not acknowledged
 		return
 	}
 	e.release()

@@ -24,6 +24,10 @@ type Init struct {
 	pids  map[int]*execution
 	conn  *initproto.Conn // the present daemon, nil when there is none
 
+	terminals    map[int]*terminal
+	nextTerminal int   // the first number there never was
+	pump         *pump // nil until there is a terminal
+
 	children sync.Cond // signalled when a program was started or none is left
 	count    int       // what children waits for: 0 means no process but us
 }
@@ -38,6 +42,7 @@ type execution struct {
 	stdin  int   // write end of its stdin, -1 when closed or never there
 	output []int // read ends of stdout and stderr
 	status *initproto.Status
+	run    *run // its hold on a terminal, nil for a program with pipes
 }
 
 func newInit(s initproto.Setup) (*Init, error) {
@@ -45,7 +50,7 @@ func newInit(s initproto.Setup) (*Init, error) {
 	if err != nil {
 		return nil, fail("open", "/dev/null", err)
 	}
-	in := &Init{null: null, groups: s.Groups, without: s.Without, execs: map[string]*execution{}, pids: map[int]*execution{}}
+	in := &Init{null: null, groups: s.Groups, without: s.Without, execs: map[string]*execution{}, pids: map[int]*execution{}, terminals: map[int]*terminal{}}
 	in.children.L = &in.mu
 	return in, nil
 }

@@ -57,6 +57,10 @@ func (in *Init) ended(pid int, ws unix.WaitStatus) {
 	if ws.Signaled() {
 		e.status = &initproto.Status{Code: 128 + int(ws.Signal()), Signal: int(ws.Signal())}
 	}
+	if e.run != nil {
+		e.run.leave() // reported when what it wrote is in the ring
+		return
+	}
 	in.report(e)
 }
 

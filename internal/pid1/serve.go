@@ -113,6 +113,11 @@ func (in *Init) receive(conn *initproto.Conn) bool {
 		in.spawn(conn, m, fds)
 		return true
 	}
+	if m.Op == initproto.OpTerminal {
+		fdpass.CloseAll(fds)
+		in.spawnOnTerminal(conn, m)
+		return true
+	}
 	if m.Op == initproto.OpAck {
 		fdpass.CloseAll(fds)
 		in.acknowledge(m.Exec)
@@ -159,6 +164,11 @@ func (in *Init) answer(conn *initproto.Conn, m initproto.Message, fds []int) {
 	case m.Op == initproto.OpAdopt:
 		send, err = in.adopt(m.Exec)
 		defer fdpass.CloseAll(send)
+	case m.Op == initproto.OpAdoptTerm && m.Terminal != nil:
+		send, err = in.adoptTerminal(m.Terminal.Number)
+		defer func() { fdpass.CloseAll(send) }()
+	case m.Op == initproto.OpForget && m.Terminal != nil:
+		err = in.forgetTerminal(m.Terminal.Number)
 	case m.Op == initproto.OpSignal:
 		err = in.signal(m)
 	case m.Op == initproto.OpCloseStdin:

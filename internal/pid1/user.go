@@ -3,6 +3,7 @@ package pid1
 import (
 	"io"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 	"syscall"
@@ -67,6 +68,30 @@ func findUser(name string, uid uint32, numeric bool) (passwdEntry, bool) {
 		}
 	}
 	return passwdEntry{}, false
+}
+
+// loginShell is the shell the sandbox's own /etc/passwd gives a user, or else
+// bash; empty when neither can be executed. One that only turns people away is
+// none: whoever opens a terminal here has decided about that.
+func loginShell(uid uint32) string {
+	shells := []string{"/bin/bash"}
+	for _, line := range strings.Split(readPasswd(), "\n") {
+		f := strings.Split(line, ":")
+		if len(f) < 7 {
+			continue
+		}
+		if u, ok := parseID(f[2]); ok && u == uid {
+			shells = append([]string{f[6]}, shells...)
+			break
+		}
+	}
+	for _, s := range shells {
+		refuses := path.Base(s) == "nologin" || path.Base(s) == "false"
+		if path.IsAbs(s) && !refuses && executable(s) == nil {
+			return s
+		}
+	}
+	return ""
 }
 
 // readPasswd reads the file if it is an ordinary one; a fifo or a device in its

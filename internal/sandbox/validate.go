@@ -54,6 +54,7 @@ func (s Spec) Validate() error {
 	for _, check := range []func(Spec) error{
 		validateName, validateWorkspace, validateImage, validateEnv,
 		validateNetwork, validateSecurity, validateLimits, validateUser, validateDriver, validateLabels,
+		func(s Spec) error { return s.Session.Validate() },
 	} {
 		if err := check(s); err != nil {
 			return err

@@ -45,6 +45,10 @@ func (s *Server) attachTerminal(w http.ResponseWriter, r *http.Request) error {
 	}
 	o.Web = web
 	t, err := ts.Terminal(r.Context(), id, n)
+	if n == 0 && sandbox.CodeOf(err) == sandbox.NotFound && err != nil {
+		// A sandbox without an agent gets terminal 0 from the first who wants it.
+		t, _, err = ts.OpenTerminal(r.Context(), id, terminal.Request{Role: terminal.RoleAgent, Cols: o.Cols, Rows: o.Rows})
+	}
 	if err != nil {
 		return err
 	}
