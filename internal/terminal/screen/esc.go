@@ -27,6 +27,7 @@ func (s *Screen) control(b byte) {
 // dispatchESC is an escape sequence: what stands between ESC and its final byte,
 // and that byte.
 func (s *Screen) dispatchESC(between []byte, final byte) {
+	s.last = 0
 	switch string(between) {
 	case "":
 		s.escape(final)
@@ -69,7 +70,6 @@ func (s *Screen) save() { s.saved[s.active] = s.cursor }
 
 func (s *Screen) restore() {
 	s.cursor = s.saved[s.active]
-	s.wrap = s.wrap && s.autowrap && s.x == s.cols-1
 	if s.origin {
 		s.y = clamp(s.y, s.top, s.bottom)
 	}

@@ -12,7 +12,7 @@ func (s *Screen) printASCII(p []byte) {
 	}
 	for len(p) > 0 {
 		if s.wrap {
-			s.newRow()
+			s.wrapNow()
 		}
 		n := min(len(p), s.cols-s.x)
 		line := s.line(s.y)
@@ -22,11 +22,10 @@ func (s *Screen) printASCII(p []byte) {
 		s.x += n
 		p = p[n:]
 		if s.x == s.cols {
-			s.x--
-			s.wrap = s.autowrap
-		}
-		if len(p) > 0 && !s.autowrap { // the rest falls on the last column
-			p = p[len(p)-1:]
+			s.x, s.wrap = s.cols-1, true
+			if len(p) > 0 && !s.autowrap { // the rest falls on the last column
+				p = p[len(p)-1:]
+			}
 		}
 	}
 }
@@ -54,7 +53,7 @@ func (s *Screen) printRune(raw rune) {
 		return
 	}
 	if s.wrap || s.x+w > s.cols {
-		s.newRow()
+		s.wrapNow()
 	}
 	if s.insert {
 		s.insertCells(w)
@@ -66,7 +65,7 @@ func (s *Screen) printRune(raw rune) {
 	}
 	s.x += w
 	if s.x >= s.cols {
-		s.x, s.wrap = s.cols-1, s.autowrap
+		s.x, s.wrap = s.cols-1, true
 	}
 }
 
@@ -84,10 +83,14 @@ func (s *Screen) place(r rune, w int) {
 	line[s.x] = c
 }
 
-// newRow is the wrap that a full row had put off.
-func (s *Screen) newRow() {
-	s.x = 0
-	s.index()
+// wrapNow is the wrap that a full row had put off. Without autowrap the cursor
+// stays, and the last column is written again.
+func (s *Screen) wrapNow() {
+	s.wrap = false
+	if s.autowrap {
+		s.x = 0
+		s.index()
+	}
 }
 
 // width is the columns of a rune as the C library and xterm count them, each

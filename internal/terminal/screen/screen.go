@@ -39,7 +39,7 @@ const (
 // cursor is what DECSC saves.
 type cursor struct {
 	x, y   int
-	wrap   bool // the last column was written: the next character wraps first
+	wrap   bool // the last column was written: autowrap comes before the next character
 	origin bool
 	pen    style
 	sets   charsets

@@ -9,9 +9,8 @@ import (
 // whatever state the terminal is in. Live output may follow directly, also in
 // the middle of a sequence or character.
 //
-// Order matters: DECSTBM and DECOM move the cursor, resetting DECAWM forgets a
-// wrap that is due, so the region comes before the cursor and the cursor before
-// what does not touch it. The main screen is drawn first; with the cursor where
+// Order matters: DECSTBM and DECOM move the cursor, so the region comes before
+// the cursor, and the cursor before what does not touch it. The main screen is drawn first; with the cursor where
 // the program had saved it, 1049 then saves that place again.
 func (s *Screen) Snapshot() []byte {
 	return s.appendPending(s.appendState(nil))
@@ -44,8 +43,8 @@ const (
 	// viewer's terminal thinks is wider cannot push a row into the next.
 	plain = "\x1b[?6l\x1b[?7l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m\x1b]8;;\x1b\\"
 	// prologue ends whatever the terminal was in the middle of. CAN, not ST: ST
-	// would carry out half a command.
-	prologue = "\x18\x1b[?2026h\x1b[?25l\x1b[?1049l\x1b[<99u\x1b[4l\x1b[20l\x1b[r" + plain + "\x1b[H\x1b[J"
+	// would carry out half a command. The space uses up a single shift.
+	prologue = "\x18\x1b[?2026h\x1b[?25l\x1b[?1049l\x1b[<99u\x1b[4l\x1b[20l\x1b[r" + plain + "\r \x1b[H\x1b[J"
 )
 
 // Leave returns what brings a viewer's terminal back to its defaults when it
@@ -128,7 +127,7 @@ func blanks(line []cell) int {
 func (w *painter) cell(line []cell, x int) int {
 	c, n := line[x], 1
 	w.style(c.style)
-	w.b = append(w.b, w.s.textOf(c)...)
+	w.character(c, x+1 == len(line) || x+2 == len(line) && c.isWide())
 	if c.isWide() {
 		n = 2
 	}
@@ -136,6 +135,15 @@ func (w *painter) cell(line []cell, x int) int {
 		w.csi("G", x+n+1)
 	}
 	return n
+}
+
+// character writes the text of a cell. At the end of a row, marks find it only
+// if the cursor has left it for a wrap that is due.
+func (w *painter) character(c cell, atEnd bool) {
+	wrap := atEnd && c.r&clusterFlag != 0
+	w.text(pick(wrap, "\x1b[?7h", ""))
+	w.b = append(w.b, w.s.textOf(c)...)
+	w.text(pick(wrap, "\x1b[?7l", ""))
 }
 
 func (w *painter) style(t style) {
@@ -183,6 +191,5 @@ func (w *painter) reprint(line []cell, y, x int) {
 		x--
 	}
 	w.csi("H", y+1, x+1)
-	w.text("\x1b[?7h")
 	w.cell(line, x)
 }
