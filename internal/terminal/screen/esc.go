@@ -68,11 +68,13 @@ func (s *Screen) escape(final byte) {
 
 func (s *Screen) save() { s.saved[s.active] = s.cursor }
 
+// restore is DECRC. A wrap is due only where something is written.
 func (s *Screen) restore() {
 	s.cursor = s.saved[s.active]
 	if s.origin {
 		s.y = clamp(s.y, s.top, s.bottom)
 	}
+	s.wrap = s.wrap && s.line(s.y)[s.x].r != 0
 }
 
 // alignment is DECALN: the screen full of E.

@@ -34,9 +34,6 @@ func (s *Screen) put(to []cell, p []byte) {
 	c := cell{style: s.pen}
 	for i, b := range p[:len(to)] {
 		c.r = uint32(b)
-		if b == ' ' {
-			c.r = 0
-		}
 		to[i] = c
 	}
 }
@@ -73,9 +70,6 @@ func (s *Screen) place(r rune, w int) {
 	line := s.line(s.y)
 	splitWide(line, s.x, s.x+w)
 	c := cell{r: uint32(r), style: s.pen}
-	if r == ' ' {
-		c.r = 0
-	}
 	if w == 2 {
 		c.r |= wideFlag
 		line[s.x+1] = cell{r: tail, style: s.pen}
@@ -102,8 +96,10 @@ func width(r rune) int {
 		return 1
 	case r >= 0x1160 && r <= 0x11ff: // Hangul vowels and finals join the initial
 		return 0
-	case r >= 0x2500 && r < 0x25a0: // boxes and blocks
+	case r >= 0x2500 && r < 0x25a0 || r >= 0x370 && r < 0x483: // boxes, Greek and Cyrillic: for speed
 		return 1
+	case r >= 0x4e00 && r < 0xa000 || r >= 0xac00 && r < 0xd7a4: // Han and Hangul, too
+		return 2
 	case r >= 0x1f1e6 && r <= 0x1f1ff: // two of them make a flag
 		return 1
 	}

@@ -123,7 +123,7 @@ func (s *Screen) switchTo(which int) {
 	if s.active == which {
 		return
 	}
-	s.active = which
+	s.active, s.wrap = which, false
 	s.keyboard[onAlt], s.saved[onAlt] = keyboard{}, cursor{}
 	s.grids[onAlt] = grid{}
 	if which == onAlt {

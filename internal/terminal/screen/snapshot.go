@@ -24,13 +24,13 @@ func (s *Screen) appendState(b []byte) []byte {
 	w.tabStops()
 	if s.active == onAlt {
 		w.keyboard(onMain)
-		w.cursor(onMain, s.saved[onMain])
-		w.plainly("\x1b[?1049h" + plain + "\x1b[<99u\x1b[H\x1b[J")
+		w.text(pick(w.savedCursor(onMain), "\x1b[?1049h", "\x1b[?47h"))
+		w.plainly(plain + "\x1b[<99u\x1b[H\x1b[J")
 		w.draw(onAlt)
 	}
 	w.keyboard(s.active)
-	w.cursor(s.active, s.saved[s.active])
-	w.plainly("\x1b7" + plain)
+	w.savedCursor(s.active)
+	w.plainly(plain)
 	w.region()
 	w.cursor(s.active, s.cursor)
 	w.modes()
@@ -103,13 +103,29 @@ func (w *painter) row(y int, line []cell) {
 	}
 	w.csi("H", y+1, x+1)
 	for x < end {
-		if n := blanks(line[x:end]); n > 4 {
-			w.csi("C", n)
-			x += n
-			continue
+		if line[x].r == 0 {
+			x += w.erased(line, x)
+		} else {
+			x += w.cell(line, x)
 		}
-		x += w.cell(line, x)
 	}
+}
+
+// erased makes a run of erased cells, which is there already if it has no
+// colour.
+func (w *painter) erased(line []cell, x int) int {
+	n := 1
+	for x+n < len(line) && line[x+n] == line[x] {
+		n++
+	}
+	if line[x] != (cell{}) {
+		w.style(line[x].style)
+		w.csi("X", n)
+	}
+	if x+n < len(line) {
+		w.csi("C", n)
+	}
+	return n
 }
 
 // blanks is how many cells at the start are as clearing has left them.
@@ -184,6 +200,22 @@ func (w *painter) cursor(which int, c cursor) {
 	}
 	w.style(c.pen)
 	w.charsets(c.sets)
+}
+
+// savedCursor makes the cursor that DECSC has saved, and saves it. Where its wrap
+// is due, the program may have erased what it had printed; then only the saved
+// cursor is right (false).
+func (w *painter) savedCursor(which int) bool {
+	c := w.s.saved[which]
+	w.cursor(which, c)
+	w.text("\x1b7")
+	at := w.s.grids[which].line(c.y)[c.x]
+	if !c.wrap || at.r != 0 {
+		return true
+	}
+	w.style(at.style)
+	w.text("\x1b[X")
+	return false
 }
 
 func (w *painter) reprint(line []cell, y, x int) {
