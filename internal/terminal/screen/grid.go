@@ -34,6 +34,15 @@ func newGrid(cols, rows int) grid {
 	return g
 }
 
+// renew is newGrid in the memory of a grid that is no longer used.
+func (g grid) renew(cols, rows int) grid {
+	if g.cols != cols || len(g.order) != rows {
+		return newGrid(cols, rows)
+	}
+	clear(g.cells)
+	return g
+}
+
 func (g *grid) line(y int) []cell {
 	at := int(g.order[y]) * g.cols
 	return g.cells[at : at+g.cols : at+g.cols]
