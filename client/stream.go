@@ -18,8 +18,9 @@ import (
 // the writer without another copy.
 const readBuffer = 256 << 10
 
-// Stream is a command that runs while its client looks on. Writing methods may
-// be called from any goroutine; Next and Run from one at a time.
+// Stream is a command, or a terminal, that runs while its client looks on.
+// Writing methods may be called from any goroutine; Next and Run, which is for
+// commands, from one at a time.
 type Stream struct {
 	conn    io.ReadWriteCloser
 	r       *bufio.Reader
@@ -47,6 +48,21 @@ func (c *Client) Attach(ctx context.Context, ref string, exec api.ExecRequest) (
 	if err != nil {
 		return nil, err
 	}
+	stream, err := c.upgrade(req)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stream.beside = func(exec, signal string) error { return c.SignalExec(ctx, ref, exec, signal) }
+	stream.close = sync.OnceValue(func() error {
+		cancel()
+		return stream.conn.Close()
+	})
+	return stream, nil
+}
+
+// upgrade sends a request whose answer is a stream of frames.
+func (c *Client) upgrade(req *http.Request) (*Stream, error) {
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", api.UpgradeProtocol)
 	resp, err := c.send(req)
@@ -58,16 +74,7 @@ func (c *Client) Attach(ctx context.Context, ref string, exec api.ExecRequest) (
 		resp.Body.Close()
 		return nil, &api.Error{Code: api.CodeInternal, Message: "daemon did not switch to " + api.UpgradeProtocol}
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	return &Stream{
-		conn:   conn,
-		r:      bufio.NewReaderSize(conn, readBuffer),
-		beside: func(exec, signal string) error { return c.SignalExec(ctx, ref, exec, signal) },
-		close: sync.OnceValue(func() error {
-			cancel()
-			return conn.Close()
-		}),
-	}, nil
+	return &Stream{conn: conn, r: bufio.NewReaderSize(conn, readBuffer), close: sync.OnceValue(conn.Close)}, nil
 }
 
 // Frame is one message of the daemon. Control is set for api.FrameControl,
@@ -109,7 +116,7 @@ func (s *Stream) control(n int) (*api.Control, error) {
 	if err := json.Unmarshal(data, control); err != nil {
 		return nil, fmt.Errorf("control frame: %w", err)
 	}
-	if control.Type == "started" {
+	if control.Type == "started" && control.Exec != "" {
 		s.exec.Store(&control.Exec)
 	}
 	return control, nil

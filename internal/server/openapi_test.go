@@ -86,6 +86,7 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 			return []api.Check{{Name: "x", OK: true, Detail: "d"}}, nil
 		}
 		c.Checks = func() []api.Check { return []api.Check{{Name: "y"}} }
+		c.Terminals = newFakeTerminals(t, c.Engine.(*fakeEngine))
 	})
 	doc := document(t)
 	bodies := map[string]string{"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`}
@@ -94,7 +95,7 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 		if rt.answer == nil || rt.answer == (octets{}) {
 			continue
 		}
-		a := h.do(rt.method, api.Prefix+strings.ReplaceAll(rt.path, "{id}", "box"), bodies[rt.id]).want(rt.status)
+		a := h.do(rt.method, api.Prefix+strings.NewReplacer("{id}", "box", "{n}", "0").Replace(rt.path), bodies[rt.id]).want(rt.status)
 		schema := at(t, doc, "paths", rt.path, strings.ToLower(rt.method), "responses", strconv.Itoa(rt.status), "content", "application/json", "schema")
 		var v any
 		must(t, json.Unmarshal(a.body, &v))

@@ -81,6 +81,7 @@ func (t *Terminal) admit(c *Client) error {
 	if t.state.closed {
 		return errClosed
 	}
+	t.drawToSize()
 	t.clients[c] = struct{}{}
 	if !c.o.ReadOnly {
 		t.turn++
@@ -110,7 +111,6 @@ func (t *Terminal) admit(c *Client) error {
 
 // pushScreen queues what rebuilds the screen. The caller holds drawing and mu.
 func (t *Terminal) pushScreen(c *Client, lagged bool) {
-	t.drawToSize()
 	cols, rows := t.screen.Size()
 	c.pushControl(api.Control{Type: "screen", Cols: cols, Rows: rows, Lagged: lagged})
 	c.add(entry{data: t.screen.Snapshot()})
@@ -157,6 +157,7 @@ func (t *Terminal) resync(c *Client) {
 	for _, e := range kept[:last] {
 		c.add(e)
 	}
+	t.drawToSize()
 	t.pushScreen(c, true)
 	t.pushBacklog(c)
 	for _, e := range kept[last:] {

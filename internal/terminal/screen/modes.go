@@ -55,7 +55,6 @@ func (s *Screen) setPrivateMode(mode int, set bool) {
 		s.moveTo(0, 0)
 	case 7:
 		s.autowrap = set
-		s.wrap = s.wrap && set
 	case 12:
 		s.blinking = tri(set)
 	case 25:

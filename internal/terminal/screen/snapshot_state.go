@@ -45,8 +45,7 @@ func (w *painter) keyboard(which int) {
 	}
 }
 
-// modes sets them all, for the terminal may have been left in any. Autowrap is
-// never reset with a wrap due, because then it is on.
+// modes sets them all, for the terminal may have been left in any.
 func (w *painter) modes() {
 	m := &w.s.modes
 	w.text(modesOff)
