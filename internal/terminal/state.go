@@ -107,7 +107,7 @@ func (t *Terminal) Exited(ctx context.Context, s Status) error {
 func (t *Terminal) Restarting(delay time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.state.over = false
+	t.state.over, t.state.running, t.state.pid = false, false, 0
 	t.tell(api.Control{Type: "restarting", DelayMs: delay.Milliseconds()})
 }
 
