@@ -75,8 +75,9 @@ func (s *Screen) Size() (cols, rows int) { return s.cols, s.rows }
 func (s *Screen) Write(p []byte) {
 	defer func() {
 		if recover() != nil {
-			s.faults++
-			s.reset()
+			fresh := New(s.cols, s.rows) // nothing of the old state can be trusted
+			fresh.faults = s.faults + 1
+			*s = *fresh
 		}
 	}()
 	s.write(p)
