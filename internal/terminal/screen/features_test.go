@@ -173,7 +173,7 @@ func TestModes(t *testing.T) {
 	s.write([]byte("\x1b[?1;5;1002;1006;1004;2004;12;1007h\x1b=\x1b[?25l\x1b[4 q\x1b[>4;2m\x1b[>5u\x1b[20h"))
 	want := modes{
 		newline: true, appCursor: true, keypad: true, reverseVideo: true, autowrap: true, hidden: true, focus: true, paste: true,
-		mouse: 1002, mouseCode: 1006, blinking: on, altWheel: on, shape: 4, otherKeys: 2,
+		mouse: 1002, mouseCode: 1006, blinking: on, altWheel: on, shape: 5, otherKeys: 2,
 	}
 	if s.modes != want {
 		t.Errorf("set: %+v", s.modes)
@@ -191,8 +191,22 @@ func TestModes(t *testing.T) {
 		t.Errorf("snapshot shows the cursor or leaves output held back: %q", snapshot)
 	}
 	s.write([]byte("\x1b[?1003l\x1b[?1015l\x1b[!p\x1b[?5;1004;2004;12;1007l\x1b[ q\x1b[>4m\x1b[<u\x1b[20l"))
-	if want := (modes{autowrap: true, blinking: off, altWheel: off}); s.modes != want {
+	if want := (modes{autowrap: true, blinking: off, altWheel: off, shape: 1}); s.modes != want {
 		t.Errorf("reset: %+v", s.modes)
+	}
+}
+
+func TestLeave(t *testing.T) {
+	for _, in := range []string{"ab\r\ncd", "ab\r\ncd\x1b[?1049h\x1b[3;5H\x1b7\x1b[4;9Halt"} {
+		s := New(10, 4)
+		s.write([]byte("\x1b[31m" + in + "\x1b[>1u\x1b]8;;https://a\a\x1b(0\x1b[?1002;1006;2004;1;5h\x1b=\x1b[?25l\x1b[4h\x1b[5 q\x1b[>4;1m\x1b]0;cut"))
+		s.write(Leave())
+		if s.x != 2 || s.y != 1 || s.OnAlternate() || s.pen != (style{}) || s.sets != (charsets{}) {
+			t.Errorf("after %q: %+v", in, s.cursor)
+		}
+		if want := (modes{autowrap: true, shape: 1}); s.modes != want || s.keyboard != [2]keyboard{} {
+			t.Errorf("after %q: %+v %+v", in, s.modes, s.keyboard)
+		}
 	}
 }
 

@@ -9,7 +9,8 @@ type linkTable struct {
 	byIndex []link // from index 1
 	index   map[link]uint16
 	bytes   int
-	refused int // links to refuse before the next sweep
+	refused int  // links to refuse before the next sweep
+	used    bool // there were links: a viewer's terminal may be in one
 }
 
 type link struct{ id, uri string }
@@ -23,7 +24,7 @@ const (
 )
 
 func (s *Screen) setLink(params, uri string) {
-	s.pen.link = 0
+	s.pen.link, s.links.used = 0, true
 	if !safeURI(uri) {
 		return
 	}
@@ -92,7 +93,7 @@ func (s *Screen) sweepLinks() {
 		return
 	}
 	old := s.links
-	s.links = linkTable{}
+	s.links = linkTable{used: true}
 	keep := func(t *style) {
 		if t.link == 0 {
 			return

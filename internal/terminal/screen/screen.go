@@ -56,7 +56,9 @@ func New(cols, rows int) *Screen {
 
 // reset is RIS: all but the title as in a new screen.
 func (s *Screen) reset() {
+	used := s.links.used
 	*s = Screen{cols: s.cols, rows: s.rows, title: s.title, faults: s.faults, grids: s.grids, active: s.active, spare: s.spare}
+	s.links.used = used
 	s.switchTo(onMain)
 	s.bottom = s.rows - 1
 	s.grids[onMain] = s.grids[onMain].renew(s.cols, s.rows)
