@@ -110,6 +110,7 @@ func (s *Screen) Resize(cols, rows int) {
 		}
 	}
 	s.cols, s.rows, s.spare = cols, rows, grid{}
+	s.sweepClusters()
 	s.top, s.bottom = 0, rows-1
 	s.last = 0
 	s.cursor.fit(cols, rows)
