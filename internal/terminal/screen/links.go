@@ -1,8 +1,6 @@
 package screen
 
-import (
-	"strings"
-)
+import "strings"
 
 // linkTable holds the hyperlinks in use. Cells have an index, 0 for none.
 type linkTable struct {
@@ -42,7 +40,11 @@ func (s *Screen) setLink(params, uri string) {
 // safeURI: only the web, spelt in printable ASCII. A click on a file: or an
 // application's own scheme would act on the user's machine.
 func safeURI(uri string) bool {
-	if len(uri) > maxURI || !(strings.HasPrefix(uri, "https://") || strings.HasPrefix(uri, "http://")) {
+	rest, ok := strings.CutPrefix(uri, "https://")
+	if !ok {
+		rest, ok = strings.CutPrefix(uri, "http://")
+	}
+	if !ok || rest == "" || len(uri) > maxURI {
 		return false
 	}
 	return !strings.ContainsFunc(uri, func(r rune) bool { return r <= 0x20 || r >= del })
