@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,7 +95,7 @@ func checkHistory(t *testing.T, term *Terminal, want []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error(fmt.Sprintf("the log has %d bytes of %d", len(got), len(want)))
+		t.Errorf("the log has %d bytes of %d", len(got), len(want))
 	}
 }
 

@@ -51,7 +51,7 @@ type Config struct {
 //	who     calls
 //	engine  Open, then for each program Started, Drain, Exited; Restarting before
 //	        another one is started, Failed when none is; Close at last
-//	server  Attach, Info, Resize, History, Follow
+//	server  Attach, Info, Resize, History, Watch, Read
 //
 // Output passes through these stations. Each has its lock, taken in this order:
 //
@@ -74,13 +74,13 @@ type Terminal struct {
 
 	drawing sync.Mutex
 	screen  *screen.Screen
+	blank   bool // nothing was drawn since it was new
 
 	mu       sync.Mutex
 	backlog  []item // published, not drawn
 	behind   int    // bytes in it
-	drawn    chan struct{}
 	painting bool
-	blank    bool // nothing was drawn since the screen was new
+	drawn    chan struct{} // holds a token after painting ended
 	clients  map[*Client]struct{}
 	watchers map[chan struct{}]struct{}
 	turn     uint64 // counts activity; the client with the highest decides the size

@@ -132,7 +132,7 @@ func (s *Screen) intermediateCSI(final byte) {
 		s.softReset()
 	case s.params.inter == ' ' && final == 'q':
 		if n := s.params.at(0, 0); n <= 6 {
-			s.shape = uint8(n)
+			s.shape = uint8(n) + 1
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (s *Screen) feed(r rune) {
 		s.enter(ground, "")
 	case r >= c1 && r < 0xa0:
 		s.endString()
-		s.feed1(r)
+		s.feedC1(r)
 	case s.state == ground:
 		s.feedGround(r)
 	case s.state == osc:
@@ -125,8 +125,8 @@ func (s *Screen) enter(to state, raw string) {
 	}
 }
 
-// feed1 takes a C1 control: the two byte form that means the same is read.
-func (s *Screen) feed1(r rune) {
+// feedC1 takes a C1 control: the two byte form that means the same is read.
+func (s *Screen) feedC1(r rune) {
 	if r == st {
 		s.enter(ground, "")
 		return

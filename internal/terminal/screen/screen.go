@@ -56,7 +56,9 @@ func New(cols, rows int) *Screen {
 
 // reset is RIS: all but the title as in a new screen.
 func (s *Screen) reset() {
+	used := s.links.used
 	*s = Screen{cols: s.cols, rows: s.rows, title: s.title, faults: s.faults, grids: s.grids, active: s.active, spare: s.spare}
+	s.links.used = used
 	s.switchTo(onMain)
 	s.bottom = s.rows - 1
 	s.grids[onMain] = s.grids[onMain].renew(s.cols, s.rows)
@@ -75,8 +77,9 @@ func (s *Screen) Size() (cols, rows int) { return s.cols, s.rows }
 func (s *Screen) Write(p []byte) {
 	defer func() {
 		if recover() != nil {
-			s.faults++
-			s.reset()
+			fresh := New(s.cols, s.rows) // nothing of the old state can be trusted
+			fresh.faults = s.faults + 1
+			*s = *fresh
 		}
 	}()
 	s.write(p)
@@ -107,6 +110,7 @@ func (s *Screen) Resize(cols, rows int) {
 		}
 	}
 	s.cols, s.rows, s.spare = cols, rows, grid{}
+	s.sweepClusters()
 	s.top, s.bottom = 0, rows-1
 	s.last = 0
 	s.cursor.fit(cols, rows)

@@ -10,8 +10,9 @@ import (
 // the middle of a sequence or character.
 //
 // Order matters: DECSTBM and DECOM move the cursor, so the region comes before
-// the cursor, and the cursor before what does not touch it. The main screen is drawn first; with the cursor where
-// the program had saved it, 1049 then saves that place again.
+// the cursor, and the cursor before what does not touch it. The main screen is
+// drawn first; with the cursor where the program had saved it, 1049 then saves
+// that place again. Tab stops are set on both: some terminals keep them apart.
 func (s *Screen) Snapshot() []byte {
 	return s.appendPending(s.appendState(nil))
 }
@@ -27,8 +28,10 @@ func (s *Screen) appendState(b []byte) []byte {
 		w.text(pick(w.savedCursor(onMain), "\x1b[?1049h", "\x1b[?47h"))
 		w.plainly(plain + "\x1b[<99u\x1b[H\x1b[J")
 		w.draw(onAlt)
+		w.tabStops()
 	}
 	w.keyboard(s.active)
+	w.otherKeys()
 	w.savedCursor(s.active)
 	w.plainly(plain)
 	w.region()
@@ -41,17 +44,22 @@ func (s *Screen) appendState(b []byte) []byte {
 const (
 	// plain is the state to draw in. Without autowrap a character that the
 	// viewer's terminal thinks is wider cannot push a row into the next.
-	plain = "\x1b[?6l\x1b[?7l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m\x1b]8;;\x1b\\"
+	plain = "\x1b[?6l\x1b[?7l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m"
+	// noLink is written only where there were links: the Linux console of older
+	// kernels would print it.
+	noLink = "\x1b]8;;\x1b\\"
 	// prologue ends whatever the terminal was in the middle of. CAN, not ST: ST
 	// would carry out half a command. The space uses up a single shift.
-	prologue = "\x18\x1b[?2026h\x1b[?25l\x1b[?1049l\x1b[<99u\x1b[4l\x1b[20l\x1b[r" + plain + "\r \x1b[H\x1b[J"
+	prologue = "\x18\x1b[?2026h\x1b[?25l\x1b[<99u\x1b[?1049l\x1b[<99u\x1b[4l\x1b[20l\x1b[r" + plain + "\r \x1b[H\x1b[J"
 )
 
 // Leave returns what brings a viewer's terminal back to its defaults when it
-// stops showing a screen. What is on the main screen stays.
+// stops showing a screen. What is on the main screen stays, and so does the
+// cursor there: it is saved before 1049, which restores it also where there is
+// no alternate screen to leave, and around the region, which moves it.
 func Leave() []byte {
-	return []byte("\x18\x1b[<99u\x1b[?1049l\x1b[<99u\x1b[>4m\x1b[4l\x1b[20l\x1b[r" +
-		"\x1b[?6l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m\x1b]8;;\x1b\\" + modesOff + "\x1b>\x1b[?7h\x1b[0 q\x1b[?25h\x1b[?2026l")
+	return []byte("\x18\x1b[<99u\x1b7\x1b[?1049l\x1b[<99u\x1b[>4m\x1b[4l\x1b[20l\x1b7\x1b[r\x1b8\x1b[!p" +
+		"\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m" + noLink + modesOff + "\x1b>\x1b[?7h\x1b[0 q\x1b[?25h\x1b[?2026l")
 }
 
 const modesOff = "\x1b[?1;5;9;1000;1002;1003;1004;1005;1006;1015;1016;2004l"
@@ -70,6 +78,7 @@ func (w *painter) text(t string) { w.b = append(w.b, t...) }
 // plainly writes a text that has plain in it.
 func (w *painter) plainly(t string) {
 	w.text(t)
+	w.text(pick(w.s.links.used, noLink, ""))
 	w.now = style{}
 }
 

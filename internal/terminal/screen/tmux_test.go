@@ -6,8 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // These tests show real programs' output to tmux and to Screen and compare.
@@ -96,8 +99,12 @@ func (m *tmux) show(name string, output []byte) pane {
 	}
 }
 
+// tmux 3.3 writes SGR 53 as 5:3 in captures.
+var overlined = regexp.MustCompile(`(\x1b\[(?:[0-9:]+;)*)5:3([;m])`)
+
 // cellsOfCapture turns the lines of a capture into cells.
 func cellsOfCapture(capture string) [][]Cell {
+	capture = overlined.ReplaceAllString(capture, "${1}53${2}")
 	s := New(80, 24)
 	s.write([]byte("\x1b)0")) // tmux shifts to line drawing without designating it
 	s.write([]byte(strings.ReplaceAll(strings.TrimSuffix(capture, "\n"), "\n", "\r\n")))
@@ -112,7 +119,7 @@ func unerased(rows [][]Cell) [][]Cell {
 			row[x].SGR = ""
 		}
 		for x := range row {
-			row[x].Erased = false
+			row[x].Erased, row[x].Link = false, "" // links only from tmux 3.4 on
 		}
 	}
 	return rows
@@ -212,3 +219,30 @@ const everyMode = "main screen \x1b[1;31mred\x1b[m\r\n\x1b[5;10H\x1b7\x1b[3g\x1b
 	"\x1b[44mblue\x1b[K\x1b[m\r\nabcdef\x1b[3D\x1b[2@\r\nabcdef\x1b[4D\x1b[2P\x1b[X\r\nx\x1b[20b\r\n" +
 	"\x1b[8H\x1b[2L\x1b[10H\x1b[1M\x1b[2S\x1b[1T\x1b[6H\x1bM\x1bM\x1b[17Hbottom\n\n\x1b[4h\x1b[1Hins\x1b[4l" +
 	"\x1b[5;76Hwrapping around\x1b[7;80H|"
+
+// Random states, as tmux shows their snapshots. Left out is what tmux has its own
+// opinion on: the width of emoji and how many marks a cell can have.
+func TestSnapshotsInTmux(t *testing.T) {
+	m := startTmux(t)
+	streams := rapid.Custom(func(t *rapid.T) []byte { return stream(t, "tokens") })
+	for seed := range 150 {
+		s := New(80, 24)
+		s.write(whole(streams.Example(seed)))
+		if strings.ContainsFunc(s.Text(), func(r rune) bool {
+			return r >= 0x1f000 || r == 0x200d || r == 0xfe0f || r == 0x308 || r == 0xfdfa || r == 0xad
+		}) {
+			continue
+		}
+		shown := m.show("random", s.Snapshot())
+		if d := diffCells(unerased(s.Cells()), shown.cells); d != "" {
+			t.Errorf("seed %d: Screen and tmux: %s", seed, d)
+		}
+		x, y, visible := s.Cursor()
+		if s.wrap {
+			x++ // tmux counts it past the end
+		}
+		if want := fmt.Sprintf("cursor %d,%d visible %d", x, y, map[bool]int{true: 1}[visible]); !strings.HasPrefix(shown.state, want) {
+			t.Errorf("seed %d: %s, tmux %s", seed, want, shown.state)
+		}
+	}
+}
