@@ -77,6 +77,9 @@ func (e *Engine) startAgent(ctx context.Context, l *live, cols, rows int) (s *se
 	if s := l.terminals.get(0); s != nil {
 		return s, false, nil
 	}
+	if err := e.noteKilled(l.id, false); err != nil {
+		return nil, false, err
+	}
 	r := agentRequest(l.spec)
 	r.Cols, r.Rows = cols, rows
 	s, err = e.openSeat(ctx, l, 0, r)
@@ -161,7 +164,7 @@ func (e *Engine) takeSeat(l *live, pty *launch.Terminal, n seatNote, found bool)
 	if err != nil {
 		return nil, err
 	}
-	s := &seat{sandbox: l.id, number: pty.Number, pty: pty, hub: hub, note: n, orders: make(chan order)}
+	s := &seat{sandbox: l.id, number: pty.Number, pty: pty, hub: hub, note: n, orders: make(chan order), retired: make(chan struct{})}
 	s.over, s.close = context.WithCancelCause(context.Background())
 	return s, nil
 }

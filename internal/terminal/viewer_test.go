@@ -75,13 +75,6 @@ func (v *viewer) until(kind string) api.Control {
 	return api.Control{}
 }
 
-func (v *viewer) kinds() (list []string) {
-	for _, c := range v.controls {
-		list = append(list, c.Type)
-	}
-	return list
-}
-
 // waiting reports whether there is a frame to take.
 func (v *viewer) waiting() bool {
 	v.c.t.mu.Lock()
