@@ -23,26 +23,62 @@ step() {
 }
 coop() { "$coop" "$@"; }
 
+# sit KEYS MARK: a person at a terminal who attaches, types KEYS once there is a
+# prompt, and leaves with Ctrl+] when MARK has appeared.
+sit() {
+	coproc TERMINAL { script -qec "stty cols 80 rows 10; '$coop' -q attach demo" /dev/null; }
+	local out=${TERMINAL[0]} in=${TERMINAL[1]} pid=$TERMINAL_PID seen=
+	look_for "$out" '# '
+	printf '%s' "$1" >&"$in"
+	look_for "$out" "$2"
+	printf '\035' >&"$in"
+	cat <&"$out" >/dev/null || true
+	wait "$pid" || true
+	printf '%s\n' "$seen" | sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b[()].//g; s/[\x18\x1b\x0e\x0f]//g' | tr '\r' '\n' | grep -v '^ *$' | tail -6 | sed 's/^/  | /'
+}
+look_for() {
+	local c
+	while IFS= read -r -n 1 -d '' -u "$1" c; do
+		seen+=$c
+		[[ $seen == *"$2" ]] && return
+	done
+}
+
 mkdir "$work/shop" && cd "$work/shop"
-printf 'def total(prices):\n    return sum(prices)\n' >shop.py
+cat >shop.py <<'PY'
+def total(prices):
+    return sum(prices)
+
+
+def discount(price, percent):
+    return price - price * percent / 100
+
+
+def receipt(prices):
+    return "\n".join(str(p) for p in prices)
+PY
 printf 'remember the milk\n' >notes.txt
 
 step "The first command starts the daemon and looks at the host once" coop run -- echo "hello from a sandbox"
 step "From then on a whole sandbox, command and clean-up is a moment" coop run -- true
 step "A sandbox over this project that stays" coop create --name demo
 step "An agent works in it" coop exec demo -- sh -c '
-	sed -i "s/sum(prices)/round(sum(prices), 2)/" shop.py
+	sed -i "s/sum(prices)/round(sum(prices), 2)/; s/str(p) for/repr(p) for/" shop.py
 	rm notes.txt; echo "rm -rf does no harm" >IDEAS; rm -f /usr/bin/perl; hostname; id -un'
-step "What it changed, seen from inside: the original is at /repo" coop exec demo -- sh -c 'diff -ru /repo /workspace || true'
-step "Out here nothing has happened" cat shop.py notes.txt
+step "Out here nothing has happened" cat notes.txt
 step "What it may do is little" coop exec demo -- sh -c 'grep -E "NoNewPrivs|Seccomp:|CapEff" /proc/self/status; ls /home /root; cat /etc/shadow || true'
 
-coop exec demo -- sh -c 'for i in 1 2 3; do echo "step $i"; done >/tmp/progress; exec sleep 1000' &
-job=$!
-until coop exec demo -- test -s /tmp/progress; do :; done
+step "Somebody attaches to its terminal, starts something, and leaves with Ctrl+]" \
+	sit $'while sleep 0.1; do echo beat $((++n)); done\n' 'beat 5'
 step "The daemon is killed" kill -9 "$(cat "$COOP_HOME/daemon.pid")"
-wait $job || true
-step "The next command finds everything as it was: the sandbox, its files, its programs" coop ps demo
-coop exec demo -- cat /tmp/progress
+step "The next command starts another, which finds everything as it was" coop ps demo
+step "Attached again: the same screen, and the program has gone on" sit '' 'beat 15'
+
+step "What the agent changed" coop diff -s demo
+step "One hunk of it reaches the project" coop approve -s demo --hunk shop.py:0
+step "and no more than that" head -2 shop.py
+step "The rest is turned down" coop reject -s demo
+step "so that nothing else is different" grep -n "str(p)" shop.py
+step "Who did this" coop log shop.py
 step "Gone, with everything it made" coop rm demo
 step "Nothing is left" coop ls
