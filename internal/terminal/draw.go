@@ -12,6 +12,9 @@ func (t *Terminal) publish(it item) {
 	defer t.mu.Unlock()
 	t.backlog = append(t.backlog, it)
 	t.behind += len(it.data)
+	if it.event.Kind == store.Reset {
+		t.epoch++
+	}
 	if it.event.Kind == store.Resize {
 		t.state.cols, t.state.rows = it.event.Cols, it.event.Rows
 	}

@@ -83,6 +83,7 @@ type Terminal struct {
 	drawn    chan struct{} // holds a token after painting ended
 	clients  map[*Client]struct{}
 	watchers map[chan struct{}]struct{}
+	epoch    int    // counts the new beginnings of the screen
 	turn     uint64 // counts activity; the client with the highest decides the size
 	state    state
 	mercy    mercy
