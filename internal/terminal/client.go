@@ -78,6 +78,7 @@ func (t *Terminal) admit(c *Client) error {
 	older := t.scrollback(c.o)
 	t.drawing.Lock()
 	defer t.drawing.Unlock()
+	t.drawWaiting()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.state.closed {
@@ -145,6 +146,7 @@ func (t *Terminal) drawToSize() {
 func (t *Terminal) resync(c *Client) {
 	t.drawing.Lock()
 	defer t.drawing.Unlock()
+	t.drawWaiting()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !c.lagging {

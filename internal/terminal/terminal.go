@@ -124,6 +124,7 @@ func Open(cfg Config) (*Terminal, error) {
 	if err := t.takeUp(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	t.state.fresh = t.state.fresh && cfg.PID == 0
 	t.hold()
 	t.work.Go(t.read)
 	return t, nil
