@@ -3,6 +3,7 @@ package tty
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -101,6 +102,17 @@ func TestEveryMode(t *testing.T) {
 	d.awaitText("status 7")
 }
 
+// awaitDaemon waits for another daemon than the one with that pid. The file is
+// empty for a moment while it is written.
+func (d *desk) awaitDaemon(old int) {
+	d.t.Helper()
+	d.await("another daemon", func() bool {
+		data, err := os.ReadFile(filepath.Join(d.home.Dir, "daemon.pid"))
+		pid := strings.TrimSpace(string(data))
+		return err == nil && pid != "" && pid != strconv.Itoa(old)
+	})
+}
+
 // kill -9 of the daemon under a view: it is back by itself, as it was.
 func TestDaemonKilledUnderAView(t *testing.T) {
 	home := harness.Private(t)
@@ -112,7 +124,7 @@ func TestDaemonKilledUnderAView(t *testing.T) {
 	for range 3 {
 		pid := home.DaemonPID(t)
 		home.KillDaemon(t)
-		d.await("another daemon", func() bool { return home.DaemonPID(t) != pid })
+		d.awaitDaemon(pid)
 		d.awaitState(want)
 	}
 	d.keys("m") // and it still takes keys
@@ -132,7 +144,7 @@ func TestHandOverUnderAView(t *testing.T) {
 	if r := home.Coop(t, "shutdown", "--keep"); r.Code != 0 {
 		t.Fatal(r.Stderr)
 	}
-	d.await("another daemon", func() bool { return home.DaemonPID(t) != pid })
+	d.awaitDaemon(pid)
 	d.awaitState(want)
 	d.detach()
 }
@@ -178,11 +190,14 @@ func TestLess(t *testing.T) {
 	d := newDesk(t, harness.Shared())
 	d.start("sh -c 'seq 1 100000 >/tmp/numbers; less /tmp/numbers'")
 	d.awaitText("/tmp/numbers")
-	d.line("77777G")
-	d.awaitText("77777")
+	d.tmux("send-keys", "-l", "77777G")
+	d.awaitText("77777\n77778")
 	d.keys("k")
-	d.awaitText("77776")
-	want := d.state()
+	var want state
+	d.await("one line up", func() bool {
+		want = d.state()
+		return strings.HasPrefix(want.cells, "77776") && strings.HasPrefix(want.modes, "cursor 1,29 ")
+	})
 	d.detach()
 	d.comeBack()
 	d.awaitState(want)
