@@ -209,13 +209,26 @@ func TestLess(t *testing.T) {
 func TestHtop(t *testing.T) {
 	harness.NeedProgram(t, "htop")
 	d := newDesk(t, harness.Shared())
-	d.start("htop --delay=1000")
+	d.start("htop --delay=1000") // tenths of a second: it stands still
 	d.awaitText("F10")
+	var want state
+	d.await("all of it", func() bool { want = d.state(); return strings.Contains(want.modes, "shown 0 ") })
 	d.detach()
 	d.comeBack()
-	d.awaitText("F10")
+	d.awaitState(want)
 	d.keys("q")
 	d.awaitPrompt()
+}
+
+func TestResizedWindow(t *testing.T) {
+	d := newDesk(t, harness.Shared())
+	d.line("coop shell " + d.box)
+	d.awaitText("#")
+	d.tmux("resize-window", "-x", "90", "-y", "20")
+	d.line(`until [ "$(stty size)" = "20 90" ]; do :; done; echo fol"lowed"`)
+	d.awaitText("followed")
+	d.keys("C-d")
+	d.await("a prompt", func() bool { return strings.HasSuffix(strings.TrimSpace(d.text()), prompt) })
 }
 
 // The same terminal in two windows: both show it, and the keys of both count.
