@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -87,6 +86,6 @@ func (o *attachOptions) show(ctx context.Context, a *app, tty *localTerminal, sb
 	if err != nil {
 		return err
 	}
-	out := a.showTerminal(ctx, tty, target{sandbox: sb, number: o.terminal, readOnly: o.readOnly, keys: keys})
-	return a.programEnd(out, fmt.Sprintf("the program on terminal %d", o.terminal))
+	t := target{sandbox: sb, number: o.terminal, readOnly: o.readOnly, keys: keys}
+	return a.programEnd(ctx, a.showTerminal(ctx, tty, t), tty, t)
 }

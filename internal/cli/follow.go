@@ -226,6 +226,6 @@ func restartLine(exit *outcome) string {
 func failedError(reason string) error {
 	return &statusError{status: api.ExitError, err: &api.Error{
 		Code: api.CodeConflict, Message: "the agent is not started again: " + reason,
-		Hint: "coop logs shows what it printed, coop restart starts it once more",
+		Hint: "coop logs shows what it printed",
 	}}
 }

@@ -113,16 +113,35 @@ func (a *app) sayDetached(tty *localTerminal, t target) {
 }
 
 // programEnd is the end of a view whose exit status is nobody's: the agent's.
-func (a *app) programEnd(o outcome, what string) error {
-	switch {
-	case o.err != nil || o.detached:
+func (a *app) programEnd(ctx context.Context, o outcome, tty *localTerminal, t target) error {
+	if o.err != nil || o.detached {
 		return o.err
+	}
+	tty.newLine()
+	what := fmt.Sprintf("the program on terminal %d", t.number)
+	switch {
+	case a.isStopped(ctx, t.sandbox):
+		a.note("sandbox %s was stopped", t.sandbox.Name)
 	case o.result.Signal != "":
 		a.note("%s was ended by %s", what, o.result.Signal)
 	default:
 		a.note("%s has ended with status %d", what, o.result.ExitCode)
 	}
 	return nil
+}
+
+// isStopped tells why a program has ended. A daemon that does not answer any
+// more has no reason to give.
+func (a *app) isStopped(ctx context.Context, sb *api.Sandbox) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	c, err := a.peek(ctx)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	now, err := c.Get(ctx, sb.ID)
+	return err == nil && now.Status == "stopped"
 }
 
 // commandEnd is the end of one whose status is ours.
