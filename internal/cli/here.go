@@ -118,11 +118,15 @@ const metaProject = "project"
 // takenName finds who has the name: a sandbox of this project, or one of another
 // directory that is called the same, and then the daemon chooses a name.
 func (a *app) takenName(ctx context.Context, c *client.Client, req api.CreateRequest) (*api.Sandbox, error) {
-	sb, err := c.Get(ctx, req.Name)
+	name := req.Name
+	if here, err := a.resolve(ctx, c, nil); err == nil {
+		name = here // somebody was faster
+	}
+	sb, err := c.Get(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if sb.Metadata[metaProject] == req.Metadata[metaProject] {
+	if name != req.Name || sb.Metadata[metaProject] == req.Metadata[metaProject] {
 		return a.running(ctx, c, sb)
 	}
 	req.Name = ""

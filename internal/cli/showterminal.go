@@ -54,7 +54,7 @@ type target struct {
 func (a *app) showTerminal(ctx context.Context, tty *localTerminal, t target) outcome {
 	v := &view{tty: tty, open: a.opener(t), keys: t.keys, readOnly: t.readOnly, agent: t.number == 0}
 	cols, rows := tty.size()
-	first, err := v.open(ctx, cols, rows)
+	first, err := v.open(ctx, cols, rows, true)
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -89,8 +89,8 @@ func (a *app) openTerminal(ctx context.Context, c *client.Client, tty *localTerm
 // opener attaches with a client of its own each time: the daemon it asks, and
 // starts if need be, may be another one by then.
 func (a *app) opener(t target) opener {
-	return func(ctx context.Context, cols, rows int) (viewStream, error) {
-		c, err := a.client(ctx, true) // the version was spoken of
+	return func(ctx context.Context, cols, rows int, start bool) (viewStream, error) {
+		c, err := a.client(ctx, start) // the version was spoken of
 		if err != nil {
 			return nil, err
 		}
