@@ -46,6 +46,7 @@ type target struct {
 	sandbox  *api.Sandbox
 	number   int
 	readOnly bool
+	older    bool // lines before the screen, the first time
 	keys     config.DetachKey
 }
 
@@ -95,7 +96,13 @@ func (a *app) opener(t target) opener {
 			return nil, err
 		}
 		defer c.Close()
-		return c.AttachTerminal(ctx, t.sandbox.ID, t.number, client.TerminalOptions{Cols: cols, Rows: rows, ReadOnly: t.readOnly})
+		o := client.TerminalOptions{Cols: cols, Rows: rows, ReadOnly: t.readOnly, Scrollback: t.older}
+		s, err := c.AttachTerminal(ctx, t.sandbox.ID, t.number, o)
+		if err != nil {
+			return nil, err // not a nil *client.Stream in an interface
+		}
+		t.older = false
+		return s, nil
 	}
 }
 
