@@ -1,6 +1,8 @@
 package tty
 
 import (
+	"crypto/md5"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -229,6 +231,35 @@ func TestResizedWindow(t *testing.T) {
 	d.awaitText("followed")
 	d.keys("C-d")
 	d.await("a prompt", func() bool { return strings.HasSuffix(strings.TrimSpace(d.text()), prompt) })
+}
+
+// The key works under a program that prints as fast as it can.
+func TestDetachUnderAFlood(t *testing.T) {
+	d := newDesk(t, harness.Shared())
+	d.start("yes flood")
+	d.awaitText("flood\nflood")
+	d.detach()
+	d.comeBack()
+	d.awaitText("flood\nflood")
+	d.keys("C-c")
+	d.awaitPrompt()
+}
+
+// A large paste arrives whole.
+func TestPaste(t *testing.T) {
+	const size = 300_000
+	d := newDesk(t, harness.Shared())
+	text := strings.Repeat("0123456789abcdef", size/16)
+	file := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.start(fmt.Sprintf(`sh -c 'stty raw -echo; echo rea"dy"; head -c %d | md5sum; stty sane'`, size))
+	d.awaitText("ready")
+	d.tmux("load-buffer", file)
+	d.tmux("paste-buffer")
+	d.awaitText(fmt.Sprintf("%x", md5.Sum([]byte(text))))
+	d.awaitPrompt()
 }
 
 // The same terminal in two windows: both show it, and the keys of both count.
