@@ -6,6 +6,7 @@ coop=$PWD/bin/coop
 work=$(mktemp -d /tmp/coop-demo.XXXXXX)
 export COOP_HOME=$work/home
 clean() {
+	command tmux -S "$work/seat" kill-server 2>/dev/null || true
 	"$coop" -q rm -f --all >/dev/null 2>&1 || true
 	"$coop" -q shutdown >/dev/null 2>&1 || true
 	rm -rf "$work"
@@ -44,5 +45,39 @@ step "The daemon is killed" kill -9 "$(cat "$COOP_HOME/daemon.pid")"
 wait $job || true
 step "The next command finds everything as it was: the sandbox, its files, its programs" coop ps demo
 coop exec demo -- cat /tmp/progress
+
+# A terminal needs somebody at it: tmux is.
+seat=$work/seat
+tmux() { command tmux -S "$seat" "$@"; }
+shown() { tmux capture-pane -p | sed '/^ *$/d'; }
+see() { # TEXT: waits until it is on the screen
+	local tries=0
+	until shown | grep -q -- "$1"; do
+		tries=$((tries + 1))
+		[ $tries -lt 600 ] || { echo "not seen: $1"; shown; return 1; }
+		sleep 0.1
+	done
+	shown
+}
+if command -v tmux >/dev/null; then
+	tmux -f /dev/null new-session -d -x 80 -y 12 "PS1='outside> ' COOP_HOME=$COOP_HOME bash --norc"
+	type() { tmux send-keys -- "$1" Enter; }
+	type "clear; $coop shell demo"
+	see 'root@' >/dev/null
+	type 'echo "in the sandbox, on $(tty)"; seq 3'
+	step "A shell in it, on a terminal" see '^3'
+	tmux send-keys 'C-]'
+	step "ctrl-] leaves it; everything goes on" see 'come back'
+	type "clear; $coop shell demo"
+	see '^3' >/dev/null
+	step "Back on it: the screen is as it was. Now the daemon is killed under it" kill -9 "$(cat "$COOP_HOME/daemon.pid")"
+	attached() { coop terminal ls demo | grep '^1 .* 1  *running'; }
+	tries=0
+	until attached >/dev/null || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done
+	step "It has come back by itself" attached
+	type 'echo "still the same shell: $$"'
+	step "Nobody noticed" see 'shell: [0-9]'
+	tmux kill-server
+fi
 step "Gone, with everything it made" coop rm demo
 step "Nothing is left" coop ls
