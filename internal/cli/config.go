@@ -13,13 +13,19 @@ import (
 func (a *app) loadConfig(dir string) (*config.Config, error) {
 	home, err := personHome()
 	if err != nil {
-		home = "/" // a user without a home has no files there either
+		home = "" // who has no home has no files there either
 	}
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real // as dir is
 	}
+	file := a.flags.config
+	if file != "" {
+		if file, err = filepath.Abs(file); err != nil { // dir may be another than ours
+			return nil, err
+		}
+	}
 	c, err := config.Load(config.Options{
-		Dir: dir, Home: home, UserDir: config.UserDir(home), File: a.flags.config, UID: os.Geteuid(),
+		Dir: dir, Home: home, UserDir: config.UserDir(home), File: file, UID: os.Geteuid(),
 	})
 	if err != nil {
 		return nil, err

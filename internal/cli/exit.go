@@ -20,7 +20,7 @@ import (
 //	details.exitCode 126, 127     –                  that
 //	unreachable, lost, no answer  4                  125
 //	*api.Error                    api.Codes          125, timeout 124
-//	*config.Error                 2, as invalid      125
+//	*config.Error                 api.Codes          125
 //	anything else                 1                  125
 
 // exitBrokenPipe is what a shell shows for a program killed by SIGPIPE.
@@ -61,7 +61,7 @@ func exitStatus(err error) int {
 	case errors.As(err, &failure):
 		return codeExit(failure.Code)
 	case errors.As(err, &bad):
-		return codeExit(api.CodeInvalid)
+		return codeExit(bad.Code)
 	}
 	return api.ExitError
 }

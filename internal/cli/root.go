@@ -22,7 +22,7 @@ type globalFlags struct {
 func laterVerbs() []string {
 	return []string{
 		"approve", "build", "conflicts", "cp", "df", "diff", "discard", "events", "freeze", "gc",
-		"image", "init", "pool", "rebase", "rebuild", "reject", "serve", "stats",
+		"image", "pool", "rebase", "rebuild", "reject", "serve", "stats",
 		"thaw", "token", "volume", "workspace",
 	}
 }
@@ -69,7 +69,7 @@ Exit status: 0 done, 1 error, 2 usage, 3 no such sandbox, 4 daemon unreachable,
 
 func verbs(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		newRun(a), newCreate(a), newExec(a),
+		newRun(a), newCreate(a), newExec(a), newInit(a),
 		newAttach(a), newShell(a), newTerminal(a), newLogs(a), newRestart(a),
 		newLs(a), newInspect(a), newPs(a),
 		newStop(a), newStart(a), newRm(a),

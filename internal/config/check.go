@@ -63,8 +63,11 @@ func number(v any) float64 {
 
 // unit writes a bound as the value is written.
 func unit(like any, n float64) any {
-	if _, ok := like.(api.Size); ok {
+	switch like.(type) {
+	case api.Size:
 		return api.Size(n)
+	case int64:
+		return int64(n)
 	}
 	return n
 }

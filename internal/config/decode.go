@@ -11,14 +11,20 @@ import (
 // decode reads a table into a struct by its keys, and reports what does not fit.
 // What does not is left as it was.
 func decode[T any](all []key[T], root *node, into *T, ps *problems) {
-	d := decoder[T]{all, into, ps}
+	decodeAs("", all, root, into, ps)
+}
+
+// decodeAs does it for a table that messages name.
+func decodeAs[T any](label string, all []key[T], root *node, into *T, ps *problems) {
+	d := decoder[T]{label, all, into, ps}
 	d.tableAt(root, "")
 }
 
 type decoder[T any] struct {
-	keys []key[T]
-	into *T
-	ps   *problems
+	label string
+	keys  []key[T]
+	into  *T
+	ps    *problems
 }
 
 func (d decoder[T]) tableAt(n *node, prefix string) {
@@ -26,7 +32,7 @@ func (d decoder[T]) tableAt(n *node, prefix string) {
 		full, child := join(prefix, name), n.table[name]
 		switch k := d.lookup(full); {
 		case k != nil:
-			assign(k.field(d.into), full, child, k.check, d.ps)
+			assign(k.field(d.into), join(d.label, full), child, k.check, d.ps)
 		case !d.hasBelow(full):
 			d.unknown(full, child)
 		case child.kind != aTable:
@@ -67,9 +73,10 @@ func (d decoder[T]) unknown(full string, n *node) {
 		*list = append(*list, name)
 	}
 	for _, k := range d.keys {
-		table, _, nested := strings.Cut(k.name, ".")
-		if nested && n.kind == aTable {
-			add(&known, table)
+		for i, r := range k.name {
+			if r == '.' {
+				add(&known, k.name[:i])
+			}
 		}
 		add(&known, k.name)
 	}
@@ -80,7 +87,7 @@ func (d decoder[T]) unknown(full string, n *node) {
 			add(&here, rest)
 		}
 	}
-	p := d.ps.add(n.key, "unknown key %q", full)
+	p := d.ps.add(n.key, "unknown key %q", join(d.label, full))
 	if near := nearest(full, known); near != "" {
 		p.Hint = "did you mean " + near + "?"
 	} else if prefix == "" {
@@ -251,7 +258,7 @@ func assignMounts(into *[]Mount, name string, n *node, ps *problems) {
 			continue
 		}
 		m := Mount{at: e.value}
-		decode(mountKeys(), e, &m, ps)
+		decodeAs(fmt.Sprintf("%s[%d]", name, i), mountKeys(), e, &m, ps)
 		for _, needed := range []string{"source", "target"} {
 			if e.table[needed] == nil {
 				ps.add(e.value, "%s[%d] has no %s", name, i, needed).Hint = "a mount needs source and target"

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/coop-dev/coop/api"
 )
 
 const dollarHint = "$NAME, ${NAME} and ${NAME:-default} come from the host; $$ is a dollar sign"
@@ -19,6 +17,7 @@ var errDollar = errors.New("a $ that names no variable")
 // an agent without its key fails much later.
 func (c *Config) Environ(lookup func(string) (string, bool), given map[string]string) (map[string]string, error) {
 	out := map[string]string{}
+	var ps problems
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		if _, ok := given[name]; ok {
 			continue
@@ -28,10 +27,12 @@ func (c *Config) Environ(lookup func(string) (string, bool), given map[string]st
 			return nil, err // Load has refused it already
 		}
 		if missing != "" {
-			return nil, coded(api.CodeInvalid, c.at("env."+name), fmt.Sprintf("export %s, or write ${%s:-} where it may be missing", missing, missing),
-				"env.%s: %s is not set here", name, missing)
+			ps.add(c.at("env."+name), "env.%s: %s is not set here", name, missing).Hint = fmt.Sprintf("export %s, or write ${%s:-} where it may be missing", missing, missing)
 		}
 		out[name] = value
+	}
+	if err := ps.err(); err != nil {
+		return nil, err
 	}
 	maps.Copy(out, given)
 	if len(out) == 0 {

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"syscall"
+
+	"github.com/coop-dev/coop/api"
 )
 
 // Name is what a project's file is called.
@@ -13,8 +15,8 @@ const Name = "coop.toml"
 // Options say where to look.
 type Options struct {
 	Dir     string // the current directory, absolute
-	Home    string // the person's home
-	UserDir string // see UserDir
+	Home    string // the person's home; may be empty
+	UserDir string // see UserDir; may be empty
 	File    string // --config: this file and no search
 	UID     int    // whose files count
 }
@@ -40,6 +42,7 @@ func Load(o Options) (*Config, error) {
 	if c.Network.Mode == "bridge" {
 		c.Network.Mode = "veth"
 	}
+	c.needHome(&l.ps)
 	return &c, l.ps.err()
 }
 
@@ -67,6 +70,9 @@ func (l *loader) find() (err error) {
 	}
 	if l.project != nil && l.File == "" {
 		l.dir = l.project.file.dir
+	}
+	if l.UserDir == "" {
+		return nil
 	}
 	l.user, err = l.found(filepath.Join(l.UserDir, "default.toml"))
 	if l.user != nil {
@@ -125,7 +131,7 @@ func (l *loader) found(name string) (*document, error) {
 }
 
 func unreadable(name string, err error) error {
-	return &Error{[]Problem{{File: name, Message: cause(err).Error()}}}
+	return &Error{api.CodeInvalid, []Problem{{File: name, Message: cause(err).Error()}}}
 }
 
 // add parses a layer and checks it by itself, so that a mistake is reported

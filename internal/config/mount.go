@@ -25,6 +25,15 @@ func mountKeys() []key[Mount] {
 	}
 }
 
+// needHome refuses ~ of a person who has no home: it would be /.
+func (c *Config) needHome(ps *problems) {
+	for i, m := range c.Mounts {
+		if c.home == "" && strings.HasPrefix(m.Source, "~") {
+			ps.add(m.at, "mounts[%d].source: you have no home", i).Hint = "set HOME, or write the whole path"
+		}
+	}
+}
+
 // MountList gives the mounts in the API's words, for a sandbox whose programs
 // run as user.
 func (c *Config) MountList(user string) []api.Mount {

@@ -36,26 +36,30 @@ func (c *Config) Supported(image string) error {
 	if err := c.packagesNeedImage(image); err != nil {
 		return err
 	}
+	var ps problems
 	for _, l := range notYet() {
 		if c.IsSet(l.key) && l.asks(c) {
-			return coded(api.CodeUnsupported, c.at(l.key), "take it out; a newer coop may have it", "%s is not there yet", l.key)
+			ps.add(c.at(l.key), "%s is not there yet", l.key).Hint = laterHint
 		}
 	}
-	return nil
+	return ps.coded(api.CodeUnsupported)
 }
+
+const laterHint = "take it out; a newer coop may have it"
 
 // packagesNeedImage: the host's own packages are the host's.
 func (c *Config) packagesNeedImage(image string) error {
 	if image != "" && image != "host" {
 		return nil
 	}
+	var ps problems
 	for _, p := range []struct {
 		key  string
 		list []string
 	}{{"packages.apt", c.Packages.Apt}, {"packages.apk", c.Packages.Apk}, {"packages.dnf", c.Packages.Dnf}} {
 		if len(p.list) > 0 {
-			return coded(api.CodeInvalid, c.at(p.key), `set image in [base] to one such as "debian:12"`, "%s needs a real image, not the host's system", p.key)
+			ps.add(c.at(p.key), "%s needs a real image, not the host's system", p.key).Hint = `set image in [base] to one such as "debian:12"`
 		}
 	}
-	return nil
+	return ps.err()
 }

@@ -25,8 +25,12 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
 }
 
-// Error is everything that is wrong, in the order of the files.
-type Error struct{ Problems []Problem }
+// Error is everything that is wrong, in the order of the files. Code is one of
+// the API's: invalid, or unsupported for what is right and not there yet.
+type Error struct {
+	Code     string
+	Problems []Problem
+}
 
 // Error puts all of it on one line, for those who cannot show several.
 func (e *Error) Error() string {
@@ -50,10 +54,19 @@ func (e *Error) Hint() string {
 // maxProblems bounds what a file full of mistakes makes a person read.
 const maxProblems = 20
 
-// problems collects.
-type problems struct{ list []Problem }
+// problems collects. What is past any reading is only counted.
+type problems struct {
+	list []Problem
+	more int
+}
+
+const maxCollected = 1000
 
 func (ps *problems) add(at place, format string, args ...any) *Problem {
+	if len(ps.list) >= maxCollected {
+		ps.more++
+		return &Problem{}
+	}
 	ps.list = append(ps.list, Problem{File: at.file.name, Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...)})
 	return &ps.list[len(ps.list)-1]
 }
@@ -67,7 +80,9 @@ func (ps *problems) refuse(at place, key string, err error) {
 }
 
 // err is nil when there are none.
-func (ps *problems) err() error {
+func (ps *problems) err() error { return ps.coded(api.CodeInvalid) }
+
+func (ps *problems) coded(code string) error {
 	if len(ps.list) == 0 {
 		return nil
 	}
@@ -81,11 +96,11 @@ func (ps *problems) err() error {
 			cmp.Compare(slices.Index(files, a.File), slices.Index(files, b.File)),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	if extra := len(ps.list) - maxProblems; extra > 0 {
+	if extra := len(ps.list) + ps.more - maxProblems; extra > 0 {
 		last := ps.list[maxProblems]
 		ps.list = append(ps.list[:maxProblems], Problem{File: last.File, Message: fmt.Sprintf("%d more mistakes", extra)})
 	}
-	return &Error{Problems: ps.list}
+	return &Error{Code: code, Problems: ps.list}
 }
 
 // hinted is a check's error with what to write instead.
@@ -95,10 +110,4 @@ func (h *hinted) Error() string { return h.message }
 
 func withHint(hint, format string, args ...any) error {
 	return &hinted{message: fmt.Sprintf(format, args...), hint: hint}
-}
-
-// coded is an error about a value that a file is allowed to hold.
-func coded(code string, at place, hint, format string, args ...any) *api.Error {
-	p := Problem{File: at.file.name, Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...)}
-	return &api.Error{Code: code, Message: p.String(), Hint: hint}
 }

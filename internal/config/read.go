@@ -93,12 +93,15 @@ func cause(err error) error {
 }
 
 // UserDir is where a person's files are: $XDG_CONFIG_HOME/coop or
-// ~/.config/coop. A relative XDG_CONFIG_HOME is to be ignored, as its
-// specification says.
+// ~/.config/coop, or nowhere for who has no home. A relative XDG_CONFIG_HOME is
+// to be ignored, as its specification says.
 func UserDir(home string) string {
 	base := os.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(base) {
-		base = filepath.Join(home, ".config")
+	switch {
+	case filepath.IsAbs(base):
+		return filepath.Join(base, "coop")
+	case home == "":
+		return ""
 	}
-	return filepath.Join(base, "coop")
+	return filepath.Join(home, ".config", "coop")
 }

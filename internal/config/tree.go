@@ -111,6 +111,8 @@ type builder struct {
 	parser unstable.Parser
 	root   *node
 	at     *node // the table of the last header
+
+	counted counted
 }
 
 func (b *builder) expression(e *unstable.Node) (err error) {
@@ -244,12 +246,27 @@ func (n *node) float() (float64, error) {
 	return strconv.ParseFloat(strings.ReplaceAll(n.text, "_", ""), 64)
 }
 
-// place counts columns in characters, as editors do.
+// place counts columns in characters, as editors do. It goes on from the place
+// before: counting from the top for each value would take minutes for a large
+// file that somebody else wrote.
 func (b *builder) place(offset uint32) place {
-	before := b.data[:offset]
-	start := bytes.LastIndexByte(before, '\n') + 1
-	return place{b.file, bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1}
+	to := int(offset)
+	if to < b.counted.offset || b.counted.line == 0 {
+		b.counted = counted{line: 1, column: 1}
+	}
+	c := &b.counted
+	passed := b.data[c.offset:to]
+	if end := bytes.LastIndexByte(passed, '\n'); end >= 0 {
+		c.line += bytes.Count(passed, []byte{'\n'})
+		c.column, passed = 1, passed[end+1:]
+	}
+	c.column += utf8.RuneCount(passed)
+	c.offset = to
+	return place{b.file, c.line, c.column}
 }
+
+// counted is how far the lines have been counted.
+type counted struct{ offset, line, column int }
 
 func (b *builder) problem(line, column int, message string) *Problem {
 	return &Problem{File: b.file.name, Line: line, Column: column, Message: message}
@@ -266,5 +283,9 @@ func (b *builder) syntax(err error) *Problem {
 	if lines := bytes.Split(b.data, []byte{'\n'}); line <= len(lines) && column-1 <= len(lines[line-1]) {
 		column = utf8.RuneCount(lines[line-1][:column-1]) + 1
 	}
-	return b.problem(line, column, message)
+	p := b.problem(line, column, message)
+	if strings.HasPrefix(message, "expected keyword") {
+		p.Hint = "put strings in quotes"
+	}
+	return p
 }

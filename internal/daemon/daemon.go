@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coop-dev/coop/api"
+	"github.com/coop-dev/coop/internal/config"
 	"github.com/coop-dev/coop/internal/engine"
 	"github.com/coop-dev/coop/internal/linux/cgroup"
 	"github.com/coop-dev/coop/internal/linux/probe"
@@ -19,14 +20,15 @@ import (
 
 // daemon holds the parts.
 type daemon struct {
-	options Options
-	log     *slog.Logger
-	cancel  context.CancelCauseFunc
-	store   store.Store
-	cgroups *cgroup.Parent
-	engine  *engine.Engine
-	server  *server.Server
-	idle    idle
+	options  Options
+	settings config.Daemon
+	log      *slog.Logger
+	cancel   context.CancelCauseFunc
+	store    store.Store
+	cgroups  *cgroup.Parent
+	engine   *engine.Engine
+	server   *server.Server
+	idle     idle
 }
 
 var (
@@ -66,6 +68,7 @@ func (d *daemon) close() {
 // when the last sandbox or request goes and takes it away when one comes:
 // nothing wakes the daemon in between.
 type idle struct {
+	after  time.Duration // 0: never
 	expire func()
 
 	mu      sync.Mutex
@@ -89,8 +92,8 @@ func (i *idle) change(f func()) {
 		i.timer.Stop()
 		i.timer = nil
 	}
-	if i.started && i.active == 0 && i.running == 0 {
-		i.timer = time.AfterFunc(idleExit, i.check)
+	if i.started && i.active == 0 && i.running == 0 && i.after > 0 {
+		i.timer = time.AfterFunc(i.after, i.check)
 	}
 }
 
@@ -103,8 +106,12 @@ func (i *idle) check() {
 	}
 }
 
-// adapter fits the engine's concrete Exec to the server's interface.
-type adapter struct{ *engine.Engine }
+// adapter fits the engine's concrete Exec to the server's interface, and creates
+// what daemon.toml permits.
+type adapter struct {
+	*engine.Engine
+	settings config.Daemon
+}
 
 // Exec starts a command.
 func (a adapter) Exec(ctx context.Context, ref string, c engine.Command) (server.Exec, error) {

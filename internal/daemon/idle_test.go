@@ -7,6 +7,8 @@ import (
 	"time"
 )
 
+const idleExit = 30 * time.Second
+
 // TestIdle: the daemon ends when it has had nothing to do for a while, and never
 // while it has.
 func TestIdle(t *testing.T) {
@@ -29,7 +31,7 @@ func TestIdle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // time is not real in here
 				var ended atomic.Int32
-				i := &idle{expire: func() { ended.Add(1) }}
+				i := &idle{after: idleExit, expire: func() { ended.Add(1) }}
 				c.happens(i)
 				time.Sleep(almost)
 				synctest.Wait()
@@ -51,7 +53,7 @@ func TestIdleCountsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var ended atomic.Int64
-		i := &idle{expire: func() { ended.Store(int64(time.Since(begun))) }}
+		i := &idle{after: idleExit, expire: func() { ended.Store(int64(time.Since(begun))) }}
 		i.start()
 		for range 3 {
 			time.Sleep(idleExit / 2)
@@ -63,5 +65,17 @@ func TestIdleCountsAnew(t *testing.T) {
 		if want := 3*(idleExit/2) + idleExit; time.Duration(ended.Load()) != want {
 			t.Errorf("ended after %v, want %v", time.Duration(ended.Load()), want)
 		}
+	})
+}
+
+// TestIdleNever: idle_exit = "0".
+func TestIdleNever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := &idle{expire: func() { t.Error("it ended") }}
+		i.start()
+		i.requests(1)
+		i.requests(-1)
+		time.Sleep(1000 * time.Hour)
+		synctest.Wait()
 	})
 }

@@ -26,9 +26,6 @@ import (
 	"github.com/coop-dev/coop/internal/store/sqlite"
 )
 
-// idleExit is how long a daemon waits without sandboxes and requests.
-const idleExit = 30 * time.Second
-
 // serve is stage 3.
 func serve(o Options, rep reporter) error {
 	if err := selfproc.CloseOnExec(3); err != nil {
@@ -36,7 +33,11 @@ func serve(o Options, rep reporter) error {
 	}
 	_ = selfproc.SetName(Arg0) // only for people who look
 	selfproc.Umask(0o077)
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: logLevel()}))
+	conf, err := settings(anyOwner)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: logLevel(conf)}))
 	pidFile, err := takeLock(o.Home)
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func serve(o Options, rep reporter) error {
 	defer pidFile.Close() // which gives the place free
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	d := &daemon{options: o, log: log}
+	d := &daemon{options: o, settings: conf, log: log}
 	ctx, d.cancel = context.WithCancelCause(ctx)
 	if err := d.open(ctx); err != nil {
 		return err
@@ -59,12 +60,6 @@ func serve(o Options, rep reporter) error {
 	err = d.server.Serve(ctx, ln)
 	log.Info("daemon ends", "err", context.Cause(ctx))
 	return err
-}
-
-func logLevel() slog.Level {
-	var l slog.Level
-	_ = l.UnmarshalText([]byte(os.Getenv("COOP_LOG"))) // unset or unknown: info
-	return l
 }
 
 // lockTime is longer than a daemon takes to stop its sandboxes and leave.
@@ -134,6 +129,7 @@ func (d *daemon) open(ctx context.Context) error {
 		Home: d.options.Home, Store: d.store, Log: d.log, Program: program, Cgroups: d.cgroups,
 		UIDs: uids, GIDs: gids, Groups: groupsAllowed(), Changed: d.idle.sandboxes,
 	})
+	d.idle.after = time.Duration(d.settings.IdleExit)
 	d.idle.expire = func() { go d.retire(errIdle) }
 	found, err := d.engine.Recover(ctx)
 	if err != nil {
@@ -143,7 +139,7 @@ func (d *daemon) open(ctx context.Context) error {
 	d.log.Info("daemon serves", "pid", os.Getpid(), "mode", mode, "running", found.Running,
 		"stopped", found.Stopped, "unreachable", found.Unreachable, "unfinished", found.Unfinished, "strays", found.Strays)
 	d.server = server.New(server.Config{
-		Engine: adapter{d.engine}, Terminals: d.engine,
+		Engine: adapter{d.engine, d.settings}, Terminals: d.engine,
 		PeerUID: peerUID, Allow: func(uid int) bool { return uid == os.Getuid() },
 		Version: api.Version{
 			Version: d.options.Build.Version, Commit: d.options.Build.Commit, Go: runtime.Version(), API: "v1",

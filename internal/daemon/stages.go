@@ -54,6 +54,9 @@ func run(o Options, rep reporter) error {
 	if err := makeHome(o.Home); err != nil {
 		return err
 	}
+	if _, err := settings(os.Geteuid()); err != nil {
+		return err
+	}
 	return leave(o)
 }
 

@@ -43,6 +43,7 @@ func (e *Engine) Exec(ctx context.Context, ref string, c Command) (*Exec, error)
 	if err != nil {
 		return nil, err
 	}
+	c.Timeout = l.timeLimit(c.Timeout)
 	spawn, err := spawnRequest(l, c)
 	if err != nil {
 		return nil, err
