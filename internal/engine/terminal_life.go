@@ -130,6 +130,9 @@ func (e *Engine) agentEnded(ts *terminals, s *seat, status terminal.Status) {
 	case ts.isEnding() || !l.spec.Session.Restarts():
 		s.finish()
 		_ = s.hub.Exited(s.over, status) // drained already
+	case e.wasKilled(s.sandbox):
+		s.finish()
+		s.hub.Failed(killedReason)
 	case quick >= guardCount:
 		s.finish()
 		s.hub.Failed(fmt.Sprintf("it ended %d times within %s each, last with %s; coop restart starts it again", quick, guardTime, inWords(status)))
@@ -194,6 +197,11 @@ func (e *Engine) startNext(ts *terminals, s *seat, n seatNote) error {
 // obey ends what runs and starts what is wanted next.
 func (e *Engine) obey(ts *terminals, s *seat, o order) error {
 	p := s.pty.Program()
+	if s.number == 0 {
+		if err := e.noteKilled(s.sandbox, o.next == nil); err != nil {
+			return err
+		}
+	}
 	e.killProgram(s, p)
 	end, err := p.Wait(s.over)
 	if err != nil {
@@ -206,7 +214,7 @@ func (e *Engine) obey(ts *terminals, s *seat, o order) error {
 	if o.next == nil {
 		s.finish()
 		_ = s.hub.Exited(s.over, statusOf(end, false)) // drained already
-		s.hub.Failed("it was killed; coop restart starts it again")
+		s.hub.Failed(killedReason)
 		return nil
 	}
 	s.hub.Restarting(0)
@@ -224,6 +232,7 @@ func (e *Engine) retire(ts *terminals, s *seat, status terminal.Status) {
 		return
 	}
 	s.finish()
+	close(s.retired)
 	n := s.noted()
 	if on := OnExit(n.Request.OnExit); on == Remove || on == RemoveIfUnchanged {
 		if !ts.remove(s) { // the sandbox is being ended already

@@ -77,6 +77,9 @@ func (e *Engine) startAgent(ctx context.Context, l *live, cols, rows int) (s *se
 	if s := l.terminals.get(0); s != nil {
 		return s, false, nil
 	}
+	if err := e.noteKilled(l.id, false); err != nil {
+		return nil, false, err
+	}
 	r := agentRequest(l.spec)
 	r.Cols, r.Rows = cols, rows
 	s, err = e.openSeat(ctx, l, 0, r)
@@ -148,20 +151,20 @@ func (e *Engine) takeSeat(l *live, pty *launch.Terminal, n seatNote, found bool)
 		Pty: ptyOf{pty}, Restarts: n.Restarts, Cols: n.Request.Cols, Rows: n.Request.Rows,
 		Scrollback: l.spec.Session.Scrollback(), Log: e.Log.With("sandbox", l.id),
 	}
-	if found { // also if it has ended: its last output may still have to be read
-		cfg.PID = max(pty.Program().PID, 1)
-	}
-	switch n.Request.Role {
-	case terminal.RoleAgent:
+	if n.Request.Role == terminal.RoleAgent {
 		cfg.CtrlCDebounce, cfg.Block = l.spec.Session.Debounce(), block
-	case terminal.RoleExec:
+	}
+	switch {
+	case found: // also if it has ended: its last output may still have to be read
+		cfg.PID = max(pty.Program().PID, 1)
+	case n.Request.Role == terminal.RoleExec:
 		cfg.Hold = holdTime
 	}
 	hub, err := terminal.Open(cfg)
 	if err != nil {
 		return nil, err
 	}
-	s := &seat{sandbox: l.id, number: pty.Number, pty: pty, hub: hub, note: n, orders: make(chan order)}
+	s := &seat{sandbox: l.id, number: pty.Number, pty: pty, hub: hub, note: n, orders: make(chan order), retired: make(chan struct{})}
 	s.over, s.close = context.WithCancelCause(context.Background())
 	return s, nil
 }

@@ -2,7 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/coop-dev/coop/internal/sandbox"
@@ -42,10 +46,43 @@ func (e *Engine) KillTerminal(ctx context.Context, ref string, n int, actor stri
 	if s.noted().Request.Role == terminal.RoleAgent {
 		return s.tell(ctx, order{})
 	}
-	if s.isOver() {
+	if err := s.pty.Program().Kill(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-s.retired:
+		return nil
+	case <-s.over.Done():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// killedReason is why an agent that somebody has killed is not started again.
+const killedReason = "it was killed; coop restart starts it again"
+
+// killedMark is beside the logs of a sandbox whose agent was killed by request:
+// the next daemon shall not start it again either.
+func (e *Engine) killedMark(id sandbox.ID) string {
+	return filepath.Join(e.terminalsDir(id), "killed")
+}
+
+func (e *Engine) wasKilled(id sandbox.ID) bool {
+	_, err := os.Stat(e.killedMark(id))
+	return err == nil
+}
+
+// noteKilled makes the mark or takes it away, before the program is ended.
+func (e *Engine) noteKilled(id sandbox.ID, killed bool) error {
+	err := os.Remove(e.killedMark(id))
+	if killed {
+		err = os.WriteFile(e.killedMark(id), nil, 0o600)
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return s.pty.Program().Kill(ctx)
+	return sandbox.Errorf(sandbox.Unavailable, "note that the agent was killed: %w", err)
 }
 
 // RestartTerminal ends the program and starts it again, also one that the

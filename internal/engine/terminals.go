@@ -39,7 +39,8 @@ type seat struct {
 	hub     *terminal.Terminal
 	over    context.Context // ends when the daemon lets go of the terminal
 	close   context.CancelCauseFunc
-	orders  chan order // restart, kill
+	orders  chan order    // restart, kill
+	retired chan struct{} // closed when a shell or a command has ended
 
 	mu    sync.Mutex
 	note  seatNote // of the present program

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -370,4 +372,153 @@ func TestTerminalRefusals(t *testing.T) {
 	v := view(t, hub)
 	v.types("echo $((40+2))\r")
 	v.sees("42")
+}
+
+// TestKilledAgentStaysDown: also for the next daemon, until it is restarted.
+func TestKilledAgentStaysDown(t *testing.T) {
+	w := newWorld(t)
+	box := string(w.make(sandbox.Spec{Agent: sandbox.Agent{Command: "sleep 1000 & echo up; wait"}}).ID)
+	hub, err := w.Terminal(t.Context(), box, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := view(t, hub)
+	v.sees("up")
+	if err := w.KillTerminal(t.Context(), box, 0, "test"); err != nil {
+		t.Fatal(err)
+	}
+	v.until("failed")
+	if _, said := w.run(box, "ps -eo args"); strings.Contains(said, "sleep 1000") {
+		t.Errorf("something of it is left:\n%s", said)
+	}
+	w.again()
+	if hub, err = w.Terminal(t.Context(), box, 0); err != nil {
+		t.Fatal(err)
+	}
+	v = view(t, hub)
+	v.until("failed")
+	if _, err := w.Restart(t.Context(), box, terminal.Restart{}, "test"); err != nil {
+		t.Fatal(err)
+	}
+	v.said.Reset()
+	v.sees("up")
+	if i := hub.Info(); !i.Running || i.Failed != "" {
+		t.Errorf("%+v", i)
+	}
+}
+
+// TestRestartDelaySurvivesTheDaemon: the next daemon goes on waiting, and a
+// restart by request does not wait.
+func TestRestartDelaySurvivesTheDaemon(t *testing.T) {
+	w := newWorld(t)
+	box := string(w.make(sandbox.Spec{
+		Agent:   sandbox.Agent{Command: "echo run; read x; exit 0"},
+		Session: sandbox.Session{RestartDelay: time.Hour},
+	}).ID)
+	hub, err := w.Terminal(t.Context(), box, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := view(t, hub)
+	v.sees("run")
+	v.types("\r")
+	v.until("restarting")
+	w.again()
+	if hub, err = w.Terminal(t.Context(), box, 0); err != nil {
+		t.Fatal(err)
+	}
+	v = view(t, hub)
+	if i := hub.Info(); i.Failed != "" || i.Restarts != 0 {
+		t.Errorf("%+v", i)
+	}
+	if _, err := w.RestartTerminal(t.Context(), box, 0, terminal.Restart{}, "test"); err != nil {
+		t.Fatal(err)
+	}
+	v.until("started")
+	// A stop does not wait for the delay either.
+	v.types("\r")
+	v.until("restarting")
+	if _, err := w.Stop(t.Context(), box, time.Second, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Start(t.Context(), box, "test"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAgentWithoutRestart(t *testing.T) {
+	w := newWorld(t)
+	no := false
+	box := string(w.make(sandbox.Spec{Agent: sandbox.Agent{Command: "sh", Args: []string{"-c", "echo $0 $1; read x; exit 3", "a b", "c"}}, Session: sandbox.Session{AutoRestart: &no}}).ID)
+	hub, err := w.Terminal(t.Context(), box, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := view(t, hub)
+	v.sees("a b c")
+	v.types("\r")
+	if c := v.until("exit"); c.Exit.ExitCode != 3 {
+		t.Errorf("%+v", c.Exit)
+	}
+	if list, err := w.Terminals(t.Context(), box); err != nil || len(list) != 1 || list[0].Info().Running {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// TestTerminalsOfAKilledSandbox: PID 1 is killed from outside. What the programs
+// said until then is in the log.
+func TestTerminalsOfAKilledSandbox(t *testing.T) {
+	w := newWorld(t)
+	box := w.make(sandbox.Spec{})
+	hub := w.terminal(string(box.ID), terminal.Request{Role: terminal.RoleShell, Command: "echo words; exec sleep 1000"})
+	v := view(t, hub)
+	v.sees("words")
+	if err := syscall.Kill(box.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	v.until("detached")
+	w.logs.forget()
+	h, err := w.TerminalLog(t.Context(), string(box.ID), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	all, err := io.ReadAll(io.NewSectionReader(h, 0, h.Size()))
+	if err != nil || !bytes.Contains(all, []byte("words")) {
+		t.Errorf("%q, %v", all, err)
+	}
+}
+
+// TestOrdinaryUserOnTerminal: the terminal is theirs.
+func TestOrdinaryUserOnTerminal(t *testing.T) {
+	w := newWorld(t)
+	if !w.root {
+		t.Skip("needs root: with one id there is no other user")
+	}
+	box := string(w.make(sandbox.Spec{}).ID)
+	v := view(t, w.terminal(box, terminal.Request{Role: terminal.RoleShell, User: "1234:99", Command: "stat -c '%u:%g:%a' $(tty); id -u; echo x >$(tty); exec sleep 1000"}))
+	v.sees("1234:5:620\r\n1234\r\nx\r\n")
+}
+
+// TestManyOrdersAtOnce: restarts, kills and an end that meet do not hang.
+func TestManyOrdersAtOnce(t *testing.T) {
+	w := newWorld(t)
+	box := string(w.make(sandbox.Spec{Agent: sandbox.Agent{Command: "sleep 0.05"}, Session: sandbox.Session{RestartDelay: time.Millisecond}}).ID)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range 12 {
+		wg.Go(func() {
+			var err error
+			if i%3 == 0 {
+				err = w.KillTerminal(ctx, box, 0, "test")
+			} else {
+				_, err = w.RestartTerminal(ctx, box, 0, terminal.Restart{}, "test")
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
 }

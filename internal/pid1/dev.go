@@ -84,9 +84,11 @@ func mountOn(dev int, name, fstype string, attrs int, opts ...mount.Option) erro
 	return fail("attach", "/dev/"+name, mount.Attach(int(m.Fd()), dst))
 }
 
-// mountPts gives the sandbox terminals of its own (always a new instance).
+// mountPts gives the sandbox terminals of its own (always a new instance). All
+// sandboxes share the kernel's 3072 (kernel.pty.max without the reserve of the
+// host), so one of them may not have them all.
 func (b *builder) mountPts(dev int) error {
-	return mountOn(dev, "pts", "devpts", mount.NoSuid|mount.NoExec,
+	return mountOn(dev, "pts", "devpts", mount.NoSuid|mount.NoExec, mount.Option{Key: "max", Value: "512"},
 		mount.Option{Key: "ptmxmode", Value: "0666"}, mount.Option{Key: "mode", Value: "0620"})
 }
 

@@ -30,21 +30,31 @@ func (s *Server) terminalLog(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	h, err := openLog(r.Context(), ts, t, id, n)
+	ctx, cancel := s.untilClosing(r.Context())
+	defer cancel(nil)
+	if t != nil {
+		// From here on the log stays, even if the terminal ends.
+		changed, stop := t.Watch()
+		if changed != nil {
+			defer stop()
+			return o.live(ctx, w, t, changed)
+		}
+	}
+	h, err := ts.TerminalLog(r.Context(), id, n)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	ctx, cancel := s.untilClosing(r.Context())
-	defer cancel(nil)
-	return o.send(ctx, w, h, t)
+	return o.send(ctx, w, h, nil, nil)
 }
 
-func openLog(ctx context.Context, ts Terminals, t *terminal.Terminal, id string, n int) (*terminal.History, error) {
-	if t == nil {
-		return ts.TerminalLog(ctx, id, n)
+func (o logOptions) live(ctx context.Context, w http.ResponseWriter, t *terminal.Terminal, changed <-chan struct{}) error {
+	h, err := t.History()
+	if err != nil {
+		return err
 	}
-	return t.History()
+	defer h.Close()
+	return o.send(ctx, w, h, t, changed)
 }
 
 type logOptions struct {
@@ -85,7 +95,7 @@ func flagParam(q url.Values, name string) (bool, error) {
 }
 
 // send writes the stored part, then, when it shall follow, what is added.
-func (o logOptions) send(ctx context.Context, w http.ResponseWriter, h *terminal.History, t *terminal.Terminal) error {
+func (o logOptions) send(ctx context.Context, w http.ResponseWriter, h *terminal.History, t *terminal.Terminal, changed <-chan struct{}) error {
 	from := int64(0)
 	if o.tail >= 0 {
 		var err error
@@ -103,7 +113,7 @@ func (o logOptions) send(ctx context.Context, w http.ResponseWriter, h *terminal
 		return err
 	}
 	if o.follow && t != nil {
-		if err := out.follow(ctx, t, h.End()); err != nil {
+		if err := out.follow(ctx, t, changed, h.End()); err != nil {
 			return err
 		}
 	}
@@ -144,9 +154,7 @@ func (l *logWriter) end() error {
 
 // follow sends output as it is stored. A reader that is too slow for what the
 // terminal keeps is told where bytes are missing.
-func (l *logWriter) follow(ctx context.Context, t *terminal.Terminal, off uint64) error {
-	changed, stop := t.Watch()
-	defer stop()
+func (l *logWriter) follow(ctx context.Context, t *terminal.Terminal, changed <-chan struct{}, off uint64) error {
 	buf := make([]byte, pumpBuffer)
 	for open := true; ; {
 		n, at, err := t.Read(buf, off)

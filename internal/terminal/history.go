@@ -3,8 +3,10 @@ package terminal
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/coop-dev/coop/internal/terminal/screen"
 	"github.com/coop-dev/coop/internal/terminal/store"
@@ -33,7 +35,10 @@ func (t *Terminal) History() (*History, error) {
 	t.storing.Lock()
 	defer t.storing.Unlock()
 	h, err := t.store.History()
-	return &History{h}, err
+	if err != nil {
+		return nil, fmt.Errorf("terminal log: %w", err)
+	}
+	return &History{h}, nil
 }
 
 // Read copies stored output from offset off on, which History.End gives. It
@@ -46,20 +51,32 @@ func (t *Terminal) Read(p []byte, off uint64) (n int, at uint64, err error) {
 }
 
 // Watch returns a channel that holds a token after output was stored, and is
-// closed when the terminal is. stop must be called.
+// closed when the terminal is. Until stop is called the log can be read, also
+// after that. nil: the terminal is closed already.
 func (t *Terminal) Watch() (changed <-chan struct{}, stop func()) {
 	w := make(chan struct{}, 1)
+	t.storing.Lock()
+	defer t.storing.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.state.closed {
-		close(w)
-		return w, func() {}
+		return nil, nil
 	}
 	t.watchers[w] = struct{}{}
-	return w, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.watchers, w)
+	t.readers++
+	return w, sync.OnceFunc(func() { t.unwatch(w) })
+}
+
+func (t *Terminal) unwatch(w chan struct{}) {
+	t.storing.Lock()
+	defer t.storing.Unlock()
+	t.mu.Lock()
+	delete(t.watchers, w)
+	closed := t.state.closed
+	t.mu.Unlock()
+	t.readers--
+	if closed {
+		_ = t.closeStore() // nothing is buffered
 	}
 }
 

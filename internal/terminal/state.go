@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/coop-dev/coop/api"
@@ -106,7 +107,7 @@ func (t *Terminal) Exited(ctx context.Context, s Status) error {
 func (t *Terminal) Restarting(delay time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.state.over = false
+	t.state.over, t.state.running, t.state.pid = false, false, 0
 	t.tell(api.Control{Type: "restarting", DelayMs: delay.Milliseconds()})
 }
 
@@ -135,10 +136,16 @@ func (t *Terminal) Close(reason string) error {
 	if t.retry != nil {
 		t.retry.Stop() // one that fired meanwhile sees that we are closing
 	}
-	if cerr := t.store.Close(); err == nil {
-		err = cerr
+	return errors.Join(err, t.closeStore())
+}
+
+// closeStore closes the log when nobody reads it any more. The caller holds
+// storing.
+func (t *Terminal) closeStore() error {
+	if t.readers > 0 {
+		return nil
 	}
-	return err
+	return t.store.Close()
 }
 
 // shut says that nothing is published any more, but by the reader until it

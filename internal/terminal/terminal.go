@@ -51,7 +51,7 @@ type Config struct {
 //	who     calls
 //	engine  Open, then for each program Started, Drain, Exited; Restarting before
 //	        another one is started, Failed when none is; Close at last
-//	server  Attach, Info, Resize, History, Follow
+//	server  Attach, Info, Resize, History, Watch, Read
 //
 // Output passes through these stations. Each has its lock, taken in this order:
 //
@@ -67,21 +67,23 @@ type Terminal struct {
 
 	storing sync.Mutex
 	store   *store.Log
+	readers int    // who may still read it after Close
 	unsaved []item // in order, while the disk is full; not acknowledged
 	retry   *time.Timer
 	stored  uint64 // offset in the Pty's stream up to which everything is stored
 
 	drawing sync.Mutex
 	screen  *screen.Screen
+	blank   bool // nothing was drawn since it was new
 
 	mu       sync.Mutex
 	backlog  []item // published, not drawn
 	behind   int    // bytes in it
-	drawn    chan struct{}
 	painting bool
-	blank    bool // nothing was drawn since the screen was new
+	drawn    chan struct{} // holds a token after painting ended
 	clients  map[*Client]struct{}
 	watchers map[chan struct{}]struct{}
+	epoch    int    // counts the new beginnings of the screen
 	turn     uint64 // counts activity; the client with the highest decides the size
 	state    state
 	mercy    mercy
@@ -122,6 +124,7 @@ func Open(cfg Config) (*Terminal, error) {
 	if err := t.takeUp(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	t.state.fresh = t.state.fresh && cfg.PID == 0
 	t.hold()
 	t.work.Go(t.read)
 	return t, nil
@@ -152,13 +155,50 @@ func (t *Terminal) takeUp() error {
 		t.log.Warn("terminal log damaged", "segments", damaged)
 	}
 	stream, next := t.store.Stream()
+	if !t.store.Empty() && stream != t.cfg.Pty.Stream() && t.cfg.Role != RoleAgent {
+		// Numbers begin again with PID 1: this was another shell's.
+		if err := t.store.Clear(); err != nil {
+			return fmt.Errorf("clear terminal log: %w", err)
+		}
+	}
 	if t.store.Empty() || stream != t.cfg.Pty.Stream() {
-		return t.begin()
+		if err := t.begin(); err != nil {
+			return err
+		}
+		return t.skipGap()
 	}
 	t.stored = next
 	err := t.store.Replay(t.load, func(p []byte) { t.draw(item{data: p}) }, t.replay)
+	if err != nil {
+		return fmt.Errorf("replay terminal log: %w", err)
+	}
 	t.state.title = t.screen.Title()
-	return err
+	return t.skipGap()
+}
+
+// keeper is a Pty that knows what it keeps.
+type keeper interface {
+	// Kept is the first byte that was not acknowledged, and the one after the last.
+	Kept() (from, to uint64, err error)
+}
+
+// skipGap goes on with what PID 1 still has when a part of the log that was
+// acknowledged is not there any more. Not going on would stop the program.
+func (t *Terminal) skipGap() error {
+	k, ok := t.cfg.Pty.(keeper)
+	if !ok {
+		return nil
+	}
+	from, to, err := k.Kept()
+	if err != nil || t.stored >= from && t.stored <= to {
+		return nil // an error is met by the reader too
+	}
+	t.log.Error("terminal log damaged: output is missing", "from", t.stored, "to", from)
+	t.stored = from
+	if err := t.store.Begin(t.start(from)); err != nil {
+		return fmt.Errorf("begin terminal log: %w", err)
+	}
+	return nil
 }
 
 func (t *Terminal) begin() error {

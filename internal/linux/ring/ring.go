@@ -28,8 +28,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Size is how many bytes may wait to be acknowledged.
-const Size = 1 << 20
+// Size is how many bytes may wait to be acknowledged: a megabyte that a program
+// may go on after its daemon has died, and what that daemon may have read and
+// not stored at that moment.
+const Size = 1<<20 + 256<<10
 
 // headerSize is where the data begins: a page, or part of one where pages are
 // larger.

@@ -126,4 +126,3 @@ func (r *reader) word() uint64 {
 	r.b = r.b[8:]
 	return v
 }
-

@@ -16,7 +16,7 @@ type clusterTable struct {
 // combine adds a zero width rune to the character before the cursor.
 func (s *Screen) combine(r rune) {
 	x := s.x - 1
-	if s.wrap || (s.last != 0 && s.lastX == s.x) {
+	if s.wrap {
 		x = s.x
 	}
 	s.last = 0

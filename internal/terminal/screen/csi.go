@@ -1,5 +1,7 @@
 package screen
 
+import "unicode/utf8"
+
 // dispatchCSI is a control sequence: what stands between CSI and its final byte,
 // and that byte. Reports and what else is not here have no effect.
 func (s *Screen) dispatchCSI(body []byte, final byte) {
@@ -130,17 +132,30 @@ func (s *Screen) intermediateCSI(final byte) {
 		s.softReset()
 	case s.params.inter == ' ' && final == 'q':
 		if n := s.params.at(0, 0); n <= 6 {
-			s.shape = uint8(n)
+			s.shape = uint8(n) + 1
 		}
 	}
 }
 
-// repeat is REP. More than a screen of one character is a screen of it.
+// repeat is REP. Once the screen is full of a character, whole rows more of it
+// change nothing: eight bytes must not cost more than a screen.
 func (s *Screen) repeat(r rune, n int) {
 	if r == 0 {
 		return
 	}
-	for range min(n, s.cols*s.rows+s.cols) {
+	if more := n - (s.rows+1)*s.cols; more > 0 {
+		n -= more / s.cols * s.cols
+	}
+	var run [128]byte
+	if r < utf8.RuneSelf {
+		for i := range run {
+			run[i] = byte(r)
+		}
+	}
+	for ; n > 0 && r < utf8.RuneSelf; n -= len(run) {
+		s.printASCII(run[:min(n, len(run))])
+	}
+	for ; n > 0; n-- {
 		s.printRune(r)
 	}
 }

@@ -4,10 +4,12 @@ package screen
 func (s *Screen) blank() cell { return cell{style: style{bg: s.pen.bg}} }
 
 func (s *Screen) scrollUp(n int) {
+	s.wrap = false
 	s.grids[s.active].scrollUp(s.top, s.bottom, n, s.blank())
 }
 
 func (s *Screen) scrollDown(n int) {
+	s.wrap = false
 	s.grids[s.active].scrollDown(s.top, s.bottom, n, s.blank())
 }
 
@@ -35,7 +37,7 @@ func (s *Screen) insertCells(n int) {
 	copy(line[s.x+n:], line[s.x:])
 	fill(line[s.x:s.x+n], s.blank())
 	if last := &line[s.cols-1]; last.isWide() { // its second half was pushed out
-		last.r = 0
+		*last = cell{}
 	}
 }
 

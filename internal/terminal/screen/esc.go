@@ -27,6 +27,7 @@ func (s *Screen) control(b byte) {
 // dispatchESC is an escape sequence: what stands between ESC and its final byte,
 // and that byte.
 func (s *Screen) dispatchESC(between []byte, final byte) {
+	s.last = 0
 	switch string(between) {
 	case "":
 		s.escape(final)
@@ -67,12 +68,13 @@ func (s *Screen) escape(final byte) {
 
 func (s *Screen) save() { s.saved[s.active] = s.cursor }
 
+// restore is DECRC. A wrap is due only where something is written.
 func (s *Screen) restore() {
 	s.cursor = s.saved[s.active]
-	s.wrap = s.wrap && s.autowrap && s.x == s.cols-1
 	if s.origin {
 		s.y = clamp(s.y, s.top, s.bottom)
 	}
+	s.wrap = s.wrap && s.line(s.y)[s.x].r != 0
 }
 
 // alignment is DECALN: the screen full of E.

@@ -23,6 +23,9 @@ func (s *Screen) skipFlood(p []byte) (skip, looked int) {
 	if s.top != 0 || s.bottom != s.rows-1 || s.single != 0 || looked < 4*s.rows {
 		return 0, max(looked, lookAgain)
 	}
+	if bytes.Count(run, []byte{'\n'}) < 2*s.rows {
+		return 0, looked
+	}
 	cut := looked
 	for range s.rows + 1 {
 		if cut = bytes.LastIndexByte(run[:cut], '\n'); cut < 0 {
@@ -113,8 +116,7 @@ func beforeC1(p []byte) int {
 
 // penOnly does what skipped output does to the pen, from its last reset on.
 func (s *Screen) penOnly(p []byte) {
-	from := max(0, bytes.LastIndex(p, []byte("\x1b[m")), bytes.LastIndex(p, []byte("\x1b[0m")))
-	for p = p[from:]; ; {
+	for p = p[lastReset(p):]; ; {
 		i := bytes.IndexByte(p, esc)
 		if i < 0 {
 			return
@@ -124,5 +126,19 @@ func (s *Screen) penOnly(p []byte) {
 			s.sgr()
 		}
 		p = p[i+n:]
+	}
+}
+
+func lastReset(p []byte) int {
+	if bytes.IndexByte(p, esc) < 0 {
+		return len(p)
+	}
+	for i := len(p); ; {
+		if i = bytes.LastIndexByte(p[:i], esc); i < 0 {
+			return 0
+		}
+		if at := p[i:]; bytes.HasPrefix(at, []byte("\x1b[m")) || bytes.HasPrefix(at, []byte("\x1b[0m")) {
+			return i
+		}
 	}
 }

@@ -1,7 +1,8 @@
 package screen
 
-// cell is one column of a row. The zero cell is a blank in default colours; a
-// written space is a blank too, for nobody can see a difference.
+// cell is one column of a row. The zero cell is erased, in default colours. An
+// erased cell has no attribute but a background; it looks as a space does, but
+// terminals leave it out of what they copy.
 type cell struct {
 	r uint32 // a rune or an index into the cluster table, with the flags below
 	style
@@ -30,6 +31,15 @@ func newGrid(cols, rows int) grid {
 	for y := range g.order {
 		g.order[y] = uint16(y)
 	}
+	return g
+}
+
+// renew is newGrid in the memory of a grid that is no longer used.
+func (g grid) renew(cols, rows int) grid {
+	if g.cols != cols || len(g.order) != rows {
+		return newGrid(cols, rows)
+	}
+	clear(g.cells)
 	return g
 }
 
@@ -91,7 +101,7 @@ func (g *grid) resize(cols, rows, cursorY int) (gone int) {
 		line := next.line(y)
 		n := copy(line, g.line(y+gone))
 		if line[n-1].isWide() {
-			line[n-1].r = 0
+			line[n-1] = cell{}
 		}
 	}
 	*g = next
@@ -99,14 +109,13 @@ func (g *grid) resize(cols, rows, cursorY int) (gone int) {
 }
 
 // splitWide blanks the other half of characters that are about to be half
-// overwritten in columns from..to-1.
+// overwritten in columns from..to-1. Terminals disagree about the colour of that
+// half; this is tmux's.
 func splitWide(line []cell, from, to int) {
 	if from < len(line) && line[from].isTail() {
-		line[from].r = 0
-		line[from-1].r = 0
+		line[from], line[from-1] = cell{}, cell{}
 	}
 	if to < len(line) && line[to].isTail() {
-		line[to].r = 0
-		line[to-1].r = 0
+		line[to], line[to-1] = cell{}, cell{}
 	}
 }

@@ -1,15 +1,14 @@
 package screen
 
-import (
-	"strings"
-)
+import "strings"
 
 // linkTable holds the hyperlinks in use. Cells have an index, 0 for none.
 type linkTable struct {
 	byIndex []link // from index 1
 	index   map[link]uint16
 	bytes   int
-	refused int // links to refuse before the next sweep
+	refused int  // links to refuse before the next sweep
+	used    bool // there were links: a viewer's terminal may be in one
 }
 
 type link struct{ id, uri string }
@@ -23,7 +22,7 @@ const (
 )
 
 func (s *Screen) setLink(params, uri string) {
-	s.pen.link = 0
+	s.pen.link, s.links.used = 0, true
 	if !safeURI(uri) {
 		return
 	}
@@ -41,7 +40,11 @@ func (s *Screen) setLink(params, uri string) {
 // safeURI: only the web, spelt in printable ASCII. A click on a file: or an
 // application's own scheme would act on the user's machine.
 func safeURI(uri string) bool {
-	if len(uri) > maxURI || !(strings.HasPrefix(uri, "https://") || strings.HasPrefix(uri, "http://")) {
+	rest, ok := strings.CutPrefix(uri, "https://")
+	if !ok {
+		rest, ok = strings.CutPrefix(uri, "http://")
+	}
+	if !ok || rest == "" || len(uri) > maxURI {
 		return false
 	}
 	return !strings.ContainsFunc(uri, func(r rune) bool { return r <= 0x20 || r >= del })
@@ -92,7 +95,7 @@ func (s *Screen) sweepLinks() {
 		return
 	}
 	old := s.links
-	s.links = linkTable{}
+	s.links = linkTable{used: true}
 	keep := func(t *style) {
 		if t.link == 0 {
 			return

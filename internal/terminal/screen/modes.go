@@ -11,7 +11,7 @@ type modes struct {
 	mouse              int // 9, 1000, 1002, 1003 or 0: xterm has one at a time
 	mouseCode          int // 1005, 1006, 1015, 1016 or 0, likewise
 	blinking, altWheel triState
-	shape              uint8 // DECSCUSR
+	shape              uint8 // DECSCUSR plus one, 0 if untouched
 	otherKeys          uint8 // xterm's modifyOtherKeys
 }
 
@@ -55,7 +55,6 @@ func (s *Screen) setPrivateMode(mode int, set bool) {
 		s.moveTo(0, 0)
 	case 7:
 		s.autowrap = set
-		s.wrap = s.wrap && set
 	case 12:
 		s.blinking = tri(set)
 	case 25:

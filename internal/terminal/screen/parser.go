@@ -100,8 +100,7 @@ func (s *Screen) feed(r rune) {
 		s.enter(ground, "")
 	case r >= c1 && r < 0xa0:
 		s.endString()
-		s.enter(ground, "")
-		s.feed1(r)
+		s.feedC1(r)
 	case s.state == ground:
 		s.feedGround(r)
 	case s.state == osc:
@@ -121,12 +120,15 @@ func (s *Screen) feed(r rune) {
 func (s *Screen) enter(to state, raw string) {
 	s.state = to
 	s.raw = append(s.raw[:0], raw...)
-	s.last = 0
+	if to != escape && to != csi { // these may become REP
+		s.last = 0
+	}
 }
 
-// feed1 takes a C1 control: the two byte form that means the same is read.
-func (s *Screen) feed1(r rune) {
+// feedC1 takes a C1 control: the two byte form that means the same is read.
+func (s *Screen) feedC1(r rune) {
 	if r == st {
+		s.enter(ground, "")
 		return
 	}
 	s.enter(escape, "\x1b")
@@ -175,6 +177,8 @@ func (s *Screen) feedCSI(b byte) {
 	s.state = ground
 	if len(s.raw) <= maxCSI {
 		s.dispatchCSI(s.raw[2:], b)
+	} else {
+		s.last = 0
 	}
 }
 

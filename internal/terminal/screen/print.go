@@ -12,7 +12,7 @@ func (s *Screen) printASCII(p []byte) {
 	}
 	for len(p) > 0 {
 		if s.wrap {
-			s.newRow()
+			s.wrapNow()
 		}
 		n := min(len(p), s.cols-s.x)
 		line := s.line(s.y)
@@ -22,11 +22,10 @@ func (s *Screen) printASCII(p []byte) {
 		s.x += n
 		p = p[n:]
 		if s.x == s.cols {
-			s.x--
-			s.wrap = s.autowrap
-		}
-		if len(p) > 0 && !s.autowrap { // the rest falls on the last column
-			p = p[len(p)-1:]
+			s.x, s.wrap = s.cols-1, true
+			if len(p) > 0 && !s.autowrap { // the rest falls on the last column
+				p = p[len(p)-1:]
+			}
 		}
 	}
 }
@@ -35,9 +34,6 @@ func (s *Screen) put(to []cell, p []byte) {
 	c := cell{style: s.pen}
 	for i, b := range p[:len(to)] {
 		c.r = uint32(b)
-		if b == ' ' {
-			c.r = 0
-		}
 		to[i] = c
 	}
 }
@@ -54,7 +50,7 @@ func (s *Screen) printRune(raw rune) {
 		return
 	}
 	if s.wrap || s.x+w > s.cols {
-		s.newRow()
+		s.wrapNow()
 	}
 	if s.insert {
 		s.insertCells(w)
@@ -66,7 +62,7 @@ func (s *Screen) printRune(raw rune) {
 	}
 	s.x += w
 	if s.x >= s.cols {
-		s.x, s.wrap = s.cols-1, s.autowrap
+		s.x, s.wrap = s.cols-1, true
 	}
 }
 
@@ -74,9 +70,6 @@ func (s *Screen) place(r rune, w int) {
 	line := s.line(s.y)
 	splitWide(line, s.x, s.x+w)
 	c := cell{r: uint32(r), style: s.pen}
-	if r == ' ' {
-		c.r = 0
-	}
 	if w == 2 {
 		c.r |= wideFlag
 		line[s.x+1] = cell{r: tail, style: s.pen}
@@ -84,10 +77,14 @@ func (s *Screen) place(r rune, w int) {
 	line[s.x] = c
 }
 
-// newRow is the wrap that a full row had put off.
-func (s *Screen) newRow() {
-	s.x = 0
-	s.index()
+// wrapNow is the wrap that a full row had put off. Without autowrap the cursor
+// stays, and the last column is written again.
+func (s *Screen) wrapNow() {
+	s.wrap = false
+	if s.autowrap {
+		s.x = 0
+		s.index()
+	}
 }
 
 // width is the columns of a rune as the C library and xterm count them, each
@@ -99,8 +96,10 @@ func width(r rune) int {
 		return 1
 	case r >= 0x1160 && r <= 0x11ff: // Hangul vowels and finals join the initial
 		return 0
-	case r >= 0x2500 && r < 0x25a0: // boxes and blocks
+	case r >= 0x2500 && r < 0x25a0 || r >= 0x370 && r < 0x483: // boxes, Greek and Cyrillic: for speed
 		return 1
+	case r >= 0x4e00 && r < 0xa000 || r >= 0xac00 && r < 0xd7a4: // Han and Hangul, too
+		return 2
 	case r >= 0x1f1e6 && r <= 0x1f1ff: // two of them make a flag
 		return 1
 	}

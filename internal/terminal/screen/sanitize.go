@@ -32,16 +32,34 @@ func Sanitize(dst, src []byte) []byte {
 // Append appends the safe form of the next chunk to dst.
 func (z *Sanitizer) Append(dst, src []byte) []byte {
 	for len(src) > 0 {
+		n := 0
 		if z.state == ground && z.nPart == 0 {
-			n := printable(src)
-			dst, src = append(dst, src[:n]...), src[n:]
+			dst, n = z.appendWhole(dst, src)
 		}
-		if len(src) > 0 {
+		if n == 0 {
 			dst = z.step(dst, src[0])
-			src = src[1:]
+			n = 1
 		}
+		src = src[n:]
 	}
 	return dst
+}
+
+// appendWhole takes a run of text or a control sequence that is not cut; it
+// returns 0 if there is neither.
+func (z *Sanitizer) appendWhole(dst, src []byte) ([]byte, int) {
+	if n := printable(src); n > 0 {
+		return append(dst, src[:n]...), n
+	}
+	if src[0] != esc {
+		return dst, 0
+	}
+	n := wholeCSI(src)
+	if n > 0 && src[n-1] == 'm' && isSGR(src[2:n-1]) {
+		dst = append(dst, src[:n]...)
+		z.coloured = true
+	}
+	return dst, n
 }
 
 // End appends what closes the output: a character that was cut shows as
@@ -132,7 +150,7 @@ func (z *Sanitizer) feedCSI(dst []byte, r rune) []byte {
 			z.held = append(z.held, byte(r))
 		}
 		return dst
-	case r == 'm' && z.heldIsSGR():
+	case r == 'm' && isSGR(z.held):
 		dst = append(append(append(dst, "\x1b["...), z.held...), 'm')
 		z.coloured = true
 	}
@@ -140,13 +158,13 @@ func (z *Sanitizer) feedCSI(dst []byte, r rune) []byte {
 	return dst
 }
 
-func (z *Sanitizer) heldIsSGR() bool {
-	for _, c := range z.held {
+func isSGR(body []byte) bool {
+	for _, c := range body {
 		if c < '0' || c > ';' {
 			return false
 		}
 	}
-	return len(z.held) <= maxSGR
+	return len(body) <= maxSGR
 }
 
 func (z *Sanitizer) feedString(dst []byte, r rune) []byte {

@@ -12,6 +12,7 @@ type Screen struct {
 	cols, rows int
 	grids      [2]grid // indexed by onMain and onAlt
 	active     int
+	spare      grid // memory of an alternate screen that was left
 
 	cursor
 	saved       [2]cursor // one for each grid, as in xterm
@@ -39,7 +40,7 @@ const (
 // cursor is what DECSC saves.
 type cursor struct {
 	x, y   int
-	wrap   bool // the last column was written: the next character wraps first
+	wrap   bool // the last column was written: autowrap comes before the next character
 	origin bool
 	pen    style
 	sets   charsets
@@ -55,9 +56,12 @@ func New(cols, rows int) *Screen {
 
 // reset is RIS: all but the title as in a new screen.
 func (s *Screen) reset() {
-	*s = Screen{cols: s.cols, rows: s.rows, title: s.title, faults: s.faults}
+	used := s.links.used
+	*s = Screen{cols: s.cols, rows: s.rows, title: s.title, faults: s.faults, grids: s.grids, active: s.active, spare: s.spare}
+	s.links.used = used
+	s.switchTo(onMain)
 	s.bottom = s.rows - 1
-	s.grids[onMain] = newGrid(s.cols, s.rows)
+	s.grids[onMain] = s.grids[onMain].renew(s.cols, s.rows)
 	s.modes.reset()
 	s.tabs.reset()
 }
@@ -73,8 +77,9 @@ func (s *Screen) Size() (cols, rows int) { return s.cols, s.rows }
 func (s *Screen) Write(p []byte) {
 	defer func() {
 		if recover() != nil {
-			s.faults++
-			s.reset()
+			fresh := New(s.cols, s.rows) // nothing of the old state can be trusted
+			fresh.faults = s.faults + 1
+			*s = *fresh
 		}
 	}()
 	s.write(p)
@@ -104,7 +109,8 @@ func (s *Screen) Resize(cols, rows int) {
 			s.saved[i].y -= gone
 		}
 	}
-	s.cols, s.rows = cols, rows
+	s.cols, s.rows, s.spare = cols, rows, grid{}
+	s.sweepClusters()
 	s.top, s.bottom = 0, rows-1
 	s.last = 0
 	s.cursor.fit(cols, rows)
@@ -117,17 +123,18 @@ func (c *cursor) fit(cols, rows int) {
 }
 
 // switchTo shows the other grid. The alternate one starts empty and is given up
-// when it is left, as in tmux and xterm.js: half of the memory of a terminal
-// that shows a shell.
+// when it is left, as in tmux and xterm.js. Its memory is used again: a program
+// that switches all the time must not keep the collector busy.
 func (s *Screen) switchTo(which int) {
 	if s.active == which {
 		return
 	}
-	s.active = which
+	s.active, s.wrap = which, false
 	s.keyboard[onAlt], s.saved[onAlt] = keyboard{}, cursor{}
-	s.grids[onAlt] = grid{}
 	if which == onAlt {
-		s.grids[onAlt] = newGrid(s.cols, s.rows)
+		s.grids[onAlt], s.spare = s.spare.renew(s.cols, s.rows), grid{}
+	} else {
+		s.grids[onAlt], s.spare = grid{}, s.grids[onAlt]
 	}
 }
 

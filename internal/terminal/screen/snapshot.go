@@ -9,10 +9,10 @@ import (
 // whatever state the terminal is in. Live output may follow directly, also in
 // the middle of a sequence or character.
 //
-// Order matters: DECSTBM and DECOM move the cursor, resetting DECAWM forgets a
-// wrap that is due, so the region comes before the cursor and the cursor before
-// what does not touch it. The main screen is drawn first; with the cursor where
-// the program had saved it, 1049 then saves that place again.
+// Order matters: DECSTBM and DECOM move the cursor, so the region comes before
+// the cursor, and the cursor before what does not touch it. The main screen is
+// drawn first; with the cursor where the program had saved it, 1049 then saves
+// that place again. Tab stops are set on both: some terminals keep them apart.
 func (s *Screen) Snapshot() []byte {
 	return s.appendPending(s.appendState(nil))
 }
@@ -25,13 +25,15 @@ func (s *Screen) appendState(b []byte) []byte {
 	w.tabStops()
 	if s.active == onAlt {
 		w.keyboard(onMain)
-		w.cursor(onMain, s.saved[onMain])
-		w.plainly("\x1b[?1049h" + plain + "\x1b[<99u\x1b[H\x1b[J")
+		w.text(pick(w.savedCursor(onMain), "\x1b[?1049h", "\x1b[?47h"))
+		w.plainly(plain + "\x1b[<99u\x1b[H\x1b[J")
 		w.draw(onAlt)
+		w.tabStops()
 	}
 	w.keyboard(s.active)
-	w.cursor(s.active, s.saved[s.active])
-	w.plainly("\x1b7" + plain)
+	w.otherKeys()
+	w.savedCursor(s.active)
+	w.plainly(plain)
 	w.region()
 	w.cursor(s.active, s.cursor)
 	w.modes()
@@ -42,17 +44,22 @@ func (s *Screen) appendState(b []byte) []byte {
 const (
 	// plain is the state to draw in. Without autowrap a character that the
 	// viewer's terminal thinks is wider cannot push a row into the next.
-	plain = "\x1b[?6l\x1b[?7l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m\x1b]8;;\x1b\\"
+	plain = "\x1b[?6l\x1b[?7l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m"
+	// noLink is written only where there were links: the Linux console of older
+	// kernels would print it.
+	noLink = "\x1b]8;;\x1b\\"
 	// prologue ends whatever the terminal was in the middle of. CAN, not ST: ST
-	// would carry out half a command.
-	prologue = "\x18\x1b[?2026h\x1b[?25l\x1b[?1049l\x1b[<99u\x1b[4l\x1b[20l\x1b[r" + plain + "\x1b[H\x1b[J"
+	// would carry out half a command. The space uses up a single shift.
+	prologue = "\x18\x1b[?2026h\x1b[?25l\x1b[<99u\x1b[?1049l\x1b[<99u\x1b[4l\x1b[20l\x1b[r" + plain + "\r \x1b[H\x1b[J"
 )
 
 // Leave returns what brings a viewer's terminal back to its defaults when it
-// stops showing a screen. What is on the main screen stays.
+// stops showing a screen. What is on the main screen stays, and so does the
+// cursor there: it is saved before 1049, which restores it also where there is
+// no alternate screen to leave, and around the region, which moves it.
 func Leave() []byte {
-	return []byte("\x18\x1b[<99u\x1b[?1049l\x1b[<99u\x1b[>4m\x1b[4l\x1b[20l\x1b[r" +
-		"\x1b[?6l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m\x1b]8;;\x1b\\" + modesOff + "\x1b>\x1b[?7h\x1b[0 q\x1b[?25h\x1b[?2026l")
+	return []byte("\x18\x1b[<99u\x1b7\x1b[?1049l\x1b[<99u\x1b[>4m\x1b[4l\x1b[20l\x1b7\x1b[r\x1b8\x1b[!p" +
+		"\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m" + noLink + modesOff + "\x1b>\x1b[?7h\x1b[0 q\x1b[?25h\x1b[?2026l")
 }
 
 const modesOff = "\x1b[?1;5;9;1000;1002;1003;1004;1005;1006;1015;1016;2004l"
@@ -71,6 +78,7 @@ func (w *painter) text(t string) { w.b = append(w.b, t...) }
 // plainly writes a text that has plain in it.
 func (w *painter) plainly(t string) {
 	w.text(t)
+	w.text(pick(w.s.links.used, noLink, ""))
 	w.now = style{}
 }
 
@@ -104,13 +112,29 @@ func (w *painter) row(y int, line []cell) {
 	}
 	w.csi("H", y+1, x+1)
 	for x < end {
-		if n := blanks(line[x:end]); n > 4 {
-			w.csi("C", n)
-			x += n
-			continue
+		if line[x].r == 0 {
+			x += w.erased(line, x)
+		} else {
+			x += w.cell(line, x)
 		}
-		x += w.cell(line, x)
 	}
+}
+
+// erased makes a run of erased cells, which is there already if it has no
+// colour.
+func (w *painter) erased(line []cell, x int) int {
+	n := 1
+	for x+n < len(line) && line[x+n] == line[x] {
+		n++
+	}
+	if line[x] != (cell{}) {
+		w.style(line[x].style)
+		w.csi("X", n)
+	}
+	if x+n < len(line) {
+		w.csi("C", n)
+	}
+	return n
 }
 
 // blanks is how many cells at the start are as clearing has left them.
@@ -128,7 +152,7 @@ func blanks(line []cell) int {
 func (w *painter) cell(line []cell, x int) int {
 	c, n := line[x], 1
 	w.style(c.style)
-	w.b = append(w.b, w.s.textOf(c)...)
+	w.character(c, x+1 == len(line) || x+2 == len(line) && c.isWide())
 	if c.isWide() {
 		n = 2
 	}
@@ -136,6 +160,15 @@ func (w *painter) cell(line []cell, x int) int {
 		w.csi("G", x+n+1)
 	}
 	return n
+}
+
+// character writes the text of a cell. At the end of a row, marks find it only
+// if the cursor has left it for a wrap that is due.
+func (w *painter) character(c cell, atEnd bool) {
+	wrap := atEnd && c.r&clusterFlag != 0
+	w.text(pick(wrap, "\x1b[?7h", ""))
+	w.b = append(w.b, w.s.textOf(c)...)
+	w.text(pick(wrap, "\x1b[?7l", ""))
 }
 
 func (w *painter) style(t style) {
@@ -178,11 +211,26 @@ func (w *painter) cursor(which int, c cursor) {
 	w.charsets(c.sets)
 }
 
+// savedCursor makes the cursor that DECSC has saved, and saves it. Where its wrap
+// is due, the program may have erased what it had printed; then only the saved
+// cursor is right (false).
+func (w *painter) savedCursor(which int) bool {
+	c := w.s.saved[which]
+	w.cursor(which, c)
+	w.text("\x1b7")
+	at := w.s.grids[which].line(c.y)[c.x]
+	if !c.wrap || at.r != 0 {
+		return true
+	}
+	w.style(at.style)
+	w.text("\x1b[X")
+	return false
+}
+
 func (w *painter) reprint(line []cell, y, x int) {
 	if line[x].isTail() {
 		x--
 	}
 	w.csi("H", y+1, x+1)
-	w.text("\x1b[?7h")
 	w.cell(line, x)
 }

@@ -45,8 +45,7 @@ func (w *painter) keyboard(which int) {
 	}
 }
 
-// modes sets them all, for the terminal may have been left in any. Autowrap is
-// never reset with a wrap due, because then it is on.
+// modes sets them all, for the terminal may have been left in any.
 func (w *painter) modes() {
 	m := &w.s.modes
 	w.text(modesOff)
@@ -61,13 +60,20 @@ func (w *painter) modes() {
 	w.text(pick(m.newline, "\x1b[20h", ""))
 	w.text(pick(m.insert, "\x1b[4h", ""))
 	w.text(pick(m.hidden, "", "\x1b[?25h"))
-	w.csi(" q", int(m.shape))
-	if m.otherKeys != 0 {
-		w.b = fmt.Appendf(w.b, "\x1b[>4;%dm", m.otherKeys)
-	} else {
-		w.text("\x1b[>4m")
+	if m.shape != 0 {
+		w.csi(" q", int(m.shape)-1)
 	}
 	w.text("\x1b[?2026l")
+}
+
+// otherKeys comes before the pen, because there are terminals that take it for
+// an underline.
+func (w *painter) otherKeys() {
+	w.text("\x1b[>4")
+	if n := w.s.modes.otherKeys; n != 0 {
+		w.b = fmt.Appendf(w.b, ";%d", n)
+	}
+	w.plainly("m\x1b[m")
 }
 
 type numberedMode struct {

@@ -2,20 +2,22 @@ package screen
 
 import "math/bits"
 
-// tabStops has a bit for each column there can be.
+// tabStops has a bit for each column there can be. The first column has none:
+// nothing tabs forward to it, and backwards it is the end anyway.
 type tabStops [(MaxCols + 63) / 64]uint64
 
 func (t *tabStops) reset() {
 	for i := range t {
 		t[i] = 0x0101010101010101
 	}
+	t.set(0, false)
 }
 
 func (t *tabStops) has(x int) bool { return t[x/64]&(1<<(x%64)) != 0 }
 
 func (t *tabStops) set(x int, on bool) {
 	t[x/64] &^= 1 << (x % 64)
-	if on {
+	if on && x > 0 {
 		t[x/64] |= 1 << (x % 64)
 	}
 }

@@ -10,6 +10,8 @@ type Cell struct {
 	Text string // " " for a blank, "" for the second half of a wide character
 	SGR  string // parameters that give its look, "" for the default
 	Link string
+
+	Erased bool // not written: a blank that is no space
 }
 
 // Cells returns the visible screen, row by row.
@@ -22,7 +24,7 @@ func (s *Screen) cellsOf(which int) [][]Cell {
 	for y := range s.grids[which].order {
 		row := make([]Cell, s.cols)
 		for x, c := range s.grids[which].line(y) {
-			row[x] = Cell{s.textOf(c), string(c.appendParams(nil)), s.linkOf(c.style).uri}
+			row[x] = Cell{s.textOf(c), string(c.appendParams(nil)), s.linkOf(c.style).uri, c.r == 0}
 		}
 		rows = append(rows, row)
 	}
@@ -83,7 +85,7 @@ func diffCells(a, b [][]Cell) string {
 	for y := range a {
 		for x := range a[y] {
 			if a[y][x] != b[y][x] {
-				return fmt.Sprintf("column %d, row %d: %+q and %+q", x, y, a[y][x], b[y][x])
+				return fmt.Sprintf("column %d, row %d: %+v and %+v", x, y, a[y][x], b[y][x])
 			}
 		}
 	}

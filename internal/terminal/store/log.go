@@ -251,6 +251,20 @@ func (l *Log) prune() {
 	}
 }
 
+// Clear removes everything that is stored.
+func (l *Log) Clear() error {
+	l.closeFiles()
+	for len(l.segments) > 0 {
+		base := l.segments[0].Base
+		if err := l.root.Remove(segmentName(base)); err != nil {
+			return err
+		}
+		_ = l.root.Remove(eventsName(base)) // not there in a log that a crash cut short
+		l.segments = l.segments[1:]
+	}
+	return nil
+}
+
 // Replay gives the newest segment's state, then its output and events in the
 // order in which they took place.
 func (l *Log) Replay(start func(Start) error, output func([]byte), event func(Event)) error {

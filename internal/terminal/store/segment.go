@@ -71,15 +71,18 @@ func encodeStart(s Start) ([]byte, error) {
 	return append(append(b, description...), s.State...), nil
 }
 
-// readStart reads and checks the beginning of a segment. State is left out
-// unless it is asked for.
+// readStart reads and checks the beginning of a segment.
 func readStart(f *os.File) (segment, error) {
 	var fixed [fixedSize]byte
 	if _, err := f.ReadAt(fixed[:], 0); err != nil {
 		return segment{}, damaged(err)
 	}
 	n, state := binary.BigEndian.Uint32(fixed[8:]), binary.BigEndian.Uint32(fixed[12:])
-	if string(fixed[:8]) != magic || n > maxDescription || state > maxState {
+	info, err := f.Stat()
+	if err != nil {
+		return segment{}, err
+	}
+	if string(fixed[:8]) != magic || n > maxDescription || state > maxState || int64(fixedSize)+int64(n)+int64(state) > info.Size() {
 		return segment{}, errDamaged
 	}
 	b := make([]byte, n+state)
@@ -91,10 +94,6 @@ func readStart(f *os.File) (segment, error) {
 		return segment{}, errDamaged
 	}
 	s.State = b[n:]
-	info, err := f.Stat()
-	if err != nil {
-		return segment{}, err
-	}
 	s.size = info.Size() - s.head
 	return s, nil
 }
