@@ -79,6 +79,9 @@ func Connect(ctx context.Context, dir string) (*Init, error) {
 	ctx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
 	if err := in.hello(ctx); err != nil {
+		for _, t := range in.Terminals() { // those before the one that failed
+			_ = t.Close() // our hold only
+		}
 		in.Close()
 		return nil, err
 	}

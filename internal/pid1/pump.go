@@ -37,22 +37,24 @@ func (in *Init) startPump() error {
 	return nil
 }
 
-// add watches a master, and the ring's space event if the terminal is fresh.
-func (p *pump) add(t *terminal, master int, fresh bool) {
+// add watches a master, and the ring's space event if the terminal is fresh. Its
+// run follows, and must be announced with Poke: what happens before is missed.
+func (p *pump) add(t *terminal, master int) error {
 	p.mu.Lock()
+	fresh := p.table[t.number] == nil
 	p.table[t.number] = t
 	p.mu.Unlock()
 	if fresh {
-		p.watch(t.ring.SpaceEvent(), t.number)
+		if err := p.watch(t.ring.SpaceEvent(), t.number); err != nil {
+			return err
+		}
 	}
-	p.watch(master, t.number)
+	return p.watch(master, t.number)
 }
 
-// watch cannot fail but for want of kernel memory; then output is looked at with
-// the next acknowledgement.
-func (p *pump) watch(fd, number int) {
-	ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET&0xffffffff, Fd: int32(number)}
-	_ = unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &ev)
+func (p *pump) watch(fd, number int) error {
+	ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(number)}
+	return fail("watch terminal", "", unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &ev))
 }
 
 // drop stops watching. Closing would not do: a daemon's duplicate keeps the

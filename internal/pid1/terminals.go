@@ -97,6 +97,9 @@ func (in *Init) startOn(req initproto.Terminal, s initproto.Spawn) (pid int, fds
 	}
 	r, slave, err := openRun(t, req, cred)
 	if err == nil {
+		err = in.pump.add(t, r.master)
+	}
+	if err == nil {
 		fds, err = duplicate(append(slices.Clone(t.ring.Descriptors()), r.master))
 	}
 	if err == nil {
@@ -195,22 +198,33 @@ func (in *Init) enter(r *run) {
 	if t.program != nil {
 		delete(in.execs, t.program.id)
 	}
-	fresh := t.program == nil
 	t.program = r.exec
 	t.run.Store(r)
 	in.terminals[t.number] = t
 	in.nextTerminal = max(in.nextTerminal, t.number+1)
-	in.pump.add(t, r.master, fresh)
+	t.ring.Poke() // what the program has said already
 }
 
 // discard undoes what was prepared for a program that did not start.
 func (in *Init) discard(t *terminal, r *run) {
 	if r != nil {
+		in.pump.drop(r.master)
 		unix.Close(r.master)
 	}
-	if t.program == nil { // it was made for this one
-		t.ring.Close()
+	if t.program != nil { // it was there before
+		return
 	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.retire(t)
+}
+
+// retire ends a terminal's existence. It is called with the lock held, which the
+// pump takes before it touches the ring of a terminal without a program.
+func (in *Init) retire(t *terminal) {
+	t.gone = true
+	in.pump.remove(t)
+	t.ring.Close()
 }
 
 // adoptTerminal gives a new daemon the ring of a terminal, and the master if a
@@ -241,11 +255,9 @@ func (in *Init) forgetTerminal(number int) error {
 	if t.run.Load() != nil {
 		return fail("forget terminal", "", unix.EBUSY)
 	}
-	t.gone = true
 	delete(in.terminals, number)
 	delete(in.execs, t.program.id)
-	in.pump.remove(t)
-	t.ring.Close()
+	in.retire(t)
 	return nil
 }
 

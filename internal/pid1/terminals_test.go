@@ -42,7 +42,12 @@ func onTerminal(t *testing.T, in *Init, number int, id, script string) (*run, *e
 		t.Fatal(err)
 	}
 	r.exec.pid = c.Process.Pid
+	if err := in.pump.add(term, master); err != nil {
+		t.Fatal(err)
+	}
+	in.mu.Lock()
 	in.execs[id] = r.exec
+	in.mu.Unlock()
 	in.enter(r)
 	t.Cleanup(func() { _ = c.Process.Kill() })
 	return r, c
