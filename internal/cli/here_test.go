@@ -11,13 +11,6 @@ import (
 	"github.com/coop-dev/coop/internal/cli/fakedaemon"
 )
 
-func writeFile(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // here is a project directory of its own.
 func here(t *testing.T, name string) {
 	t.Helper()

@@ -351,16 +351,3 @@ func TestNoHome(t *testing.T) {
 		t.Error(UserDir(""))
 	}
 }
-
-func TestDetachByte(t *testing.T) {
-	for key, want := range map[string]byte{"ctrl-]": 0x1d, "ctrl-a": 1, "CTRL-Z": 26, "ctrl-\\": 0x1c, "ctrl-^": 0x1e, "ctrl-_": 0x1f} {
-		if got := (Terminal{DetachKey: key}).DetachByte(); got != want {
-			t.Errorf("%s: %#x", key, got)
-		}
-	}
-	for _, key := range []string{"", "ctrl-", "ctrl-@", "ctrl-1", "ctrl-[", "ctrl-h", "ctrl-i", "ctrl-j", "ctrl-m", "ctrl-ab", "]", "alt-x", "ctrl-ä"} {
-		if checkDetachKey(key) == nil {
-			t.Errorf("%q is a key", key)
-		}
-	}
-}
