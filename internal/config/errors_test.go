@@ -75,7 +75,7 @@ func TestErrors(t *testing.T) {
 		{"negative duration", "[session]\nttl = \"-1s\"\n", "coop.toml:2:7: session.ttl: \"-1s\" is not a duration\n  write it as \"500ms\", \"30s\", \"4h\"; \"0\" is none\n"},
 		{"mode", "[workspace]\nmode = \"overly\"\n", "coop.toml:2:8: workspace.mode: unknown value \"overly\"\n  did you mean overlay? one of overlay, bind, clone, volume, none\n"},
 		{"network", "[network]\nmode = \"carrier-pigeon\"\n", "coop.toml:2:8: network.mode: unknown value \"carrier-pigeon\"\n  one of veth, bridge, host, none\n"},
-		{"detach key", "[terminal]\ndetach_key = \"ctrl-m\"\n", "coop.toml:2:14: terminal.detach_key: \"ctrl-m\" is not a key\n  \"ctrl-\" and a letter or one of ] \\ ^ _; not h, i, j, m and [, which are Backspace, Tab, Enter and Esc\n"},
+		{"detach key", "[terminal]\ndetach_key = \"ctrl-m\"\n", "coop.toml:2:14: terminal.detach_key: \"ctrl-m\" is not a key\n  \"ctrl-\" and a letter or one of ] \\ ^ _ (not h, i, j, m and [, which are Backspace, Tab, Enter and Esc); several as \"ctrl-p,ctrl-q\"; or \"none\"\n"},
 		{"block", "[terminal]\nblock = ['\\x04']\n", "coop.toml:2:10: terminal.block[0]: \"\\\\x04\" holds a backslash and an x, not a control character\n  write it in double quotes: \"\\x04\"\n"},
 		{"glob", "[review]\ndeny = [\"ok/**\", \"[\"]\n", "coop.toml:2:18: review.deny[1]: \"[\" is not a pattern\n  relative to the project, such as .github/**\n"},
 		{"glob that leaves", "[review]\nflag = [\"../x\"]\n", "coop.toml:2:9: review.flag[0]: \"../x\" is not a pattern\n  relative to the project, such as .github/**\n"},
