@@ -30,7 +30,7 @@ install_tools
 bash test/lint.sh
 
 say "unit tests, with the race detector"
-CGO_ENABLED=1 go test -race -shuffle=on $(go list ./... | grep -v '/test/\(script\|escape\|fault\)$')
+CGO_ENABLED=1 go test -race -shuffle=on $(go list ./... | grep -v '/test/\(script\|escape\|fault\|tty\)$')
 
 # The suites run as other users too, so they live outside of the checkout.
 work=$(mktemp -d /tmp/coop-test.XXXXXX)
@@ -49,7 +49,7 @@ cp bin/coop "$work/coop"
 go build -trimpath -tags fencetest -o "$work/coop-init" ./cmd/coop-init
 printf '{"Replace": {"%s": "%s"}}' "$PWD/internal/launch/initbin/embed/coop-init" "$work/coop-init" >"$work/overlay.json"
 go build -trimpath -tags fencetest -overlay "$work/overlay.json" -o "$work/coop-fencetest" ./cmd/coop
-for s in script fault; do go test -c -o "$work/$s.test" "./test/$s"; done
+for s in script fault tty; do go test -c -o "$work/$s.test" "./test/$s"; done
 go test -c -tags fencetest -o "$work/escape.test" ./test/escape
 
 # suites USER: runs them as that user, empty for the present one.
@@ -59,7 +59,7 @@ suites() {
 		home=$(getent passwd "$1" | cut -d: -f6)
 		as=(setpriv --reuid "$1" --regid "$1" --init-groups)
 	fi
-	for s in script fault escape; do
+	for s in script fault tty escape; do
 		say "$s, as ${1:-$(id -un)}"
 		(cd "$home" && "${as[@]}" env -i HOME="$home" PATH="$PATH" LANG=C.UTF-8 CI="${CI:-}" COOP_BIN="$work/coop" \
 			COOP_BIN_FENCETEST="$work/coop-fencetest" "$work/$s.test" -test.timeout 10m)

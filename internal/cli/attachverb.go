@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ type attachOptions struct {
 	view     viewFlags
 	terminal int
 	readOnly bool
+	older    bool
 }
 
 func newAttach(a *app) *cobra.Command {
@@ -56,6 +56,7 @@ func newTerminalAttach(a *app) *cobra.Command {
 func (o *attachOptions) add(cmd *cobra.Command) {
 	o.view.add(cmd.Flags())
 	cmd.Flags().BoolVar(&o.readOnly, "read-only", false, "look on, type nothing")
+	cmd.Flags().BoolVar(&o.older, "scrollback", false, "print older lines first, to scroll back to")
 }
 
 func (o *attachOptions) run(ctx context.Context, a *app, args []string) error {
@@ -87,6 +88,6 @@ func (o *attachOptions) show(ctx context.Context, a *app, tty *localTerminal, sb
 	if err != nil {
 		return err
 	}
-	out := a.showTerminal(ctx, tty, target{sandbox: sb, number: o.terminal, readOnly: o.readOnly, keys: keys})
-	return a.programEnd(out, fmt.Sprintf("the program on terminal %d", o.terminal))
+	t := target{sandbox: sb, number: o.terminal, readOnly: o.readOnly, older: o.older, keys: keys}
+	return a.programEnd(ctx, a.showTerminal(ctx, tty, t), tty, t)
 }

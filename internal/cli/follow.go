@@ -47,7 +47,7 @@ func (v *view) follow(ctx context.Context, stream viewStream) outcome {
 		if short > maxShort {
 			return outcome{err: fmt.Errorf("%w: %w", errDropped, err)}
 		}
-		next, failed := v.reopen(ctx)
+		next, failed := v.reopen(ctx, patienceFor(err))
 		if failed != nil {
 			return outcome{err: afterLoss(err, failed)}
 		}
@@ -83,22 +83,37 @@ func (v *view) takeRedrawn() bool {
 	return was
 }
 
+// patienceFor is how long to look for the next daemon before starting one. Who
+// hands over, or upgrades, starts it themselves; a view of the old program must
+// not be faster and bring the old daemon back.
+func patienceFor(lost error) time.Duration {
+	var detached *detachedError
+	if errors.As(lost, &detached) {
+		return 2 * time.Second
+	}
+	return 200 * time.Millisecond
+}
+
 // reopen attaches again. Modes are undone first: the fresh screen is painted
 // from a known state.
-func (v *view) reopen(ctx context.Context) (viewStream, error) {
+func (v *view) reopen(ctx context.Context, patience time.Duration) (viewStream, error) {
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, giveUpAfter)
 	defer cancel()
 	worry := time.AfterFunc(quietTime, func() { v.tty.remark("connection lost, trying again") })
 	defer worry.Stop()
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		cols, rows := v.tty.size()
-		stream, err := v.open(ctx, cols, rows)
+		stream, err := v.open(ctx, cols, rows, time.Since(began) >= patience)
 		if err == nil {
 			v.tty.undo()
 			return stream, nil
 		}
 		if !lostStream(err) {
 			return nil, err
+		}
+		if left := patience - time.Since(began); left > 0 {
+			pause = min(pause, left)
 		}
 		select {
 		case <-ctx.Done():
@@ -226,6 +241,6 @@ func restartLine(exit *outcome) string {
 func failedError(reason string) error {
 	return &statusError{status: api.ExitError, err: &api.Error{
 		Code: api.CodeConflict, Message: "the agent is not started again: " + reason,
-		Hint: "coop logs shows what it printed, coop restart starts it once more",
+		Hint: "coop logs shows what it printed",
 	}}
 }

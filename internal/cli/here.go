@@ -65,11 +65,19 @@ func (a *app) sandboxHere(ctx context.Context, c *client.Client) (*api.Sandbox, 
 		return nil, err
 	}
 	sb, err := c.Get(ctx, ref)
-	if err != nil || sb.Status != "stopped" {
-		return sb, err
+	if err != nil {
+		return nil, err
+	}
+	return a.running(ctx, c, sb)
+}
+
+// running starts a sandbox that is stopped.
+func (a *app) running(ctx context.Context, c *client.Client, sb *api.Sandbox) (*api.Sandbox, error) {
+	if sb.Status != "stopped" {
+		return sb, nil
 	}
 	a.note("starting %s", sb.Name)
-	sb, err = c.Start(ctx, sb.ID)
+	sb, err := c.Start(ctx, sb.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -82,32 +90,50 @@ func isNoSandbox(err error) bool {
 	return errors.As(err, &failure) && failure.Code == api.CodeNotFound
 }
 
-// createHere makes the sandbox under the directory's name. That name is what
-// decides between two commands that do so at the same time: the second one
-// finds the sandbox of the first. A name that another directory's sandbox has
-// is no obstacle: the daemon then chooses one.
+// createHere makes the sandbox under the name of the project's directory. That
+// name is what decides between two commands that do so at the same time: the
+// second one finds the sandbox of the first.
 func (a *app) createHere(ctx context.Context, c *client.Client) (*api.Sandbox, error) {
 	dir, err := workingDir()
 	if err != nil {
 		return nil, err
 	}
-	req, _, err := a.createRequest(dir, &specFlags{})
+	req, project, err := a.createRequest(dir, &specFlags{})
 	if err != nil {
 		return nil, err
 	}
-	named := req.Name == "" && req.Workspace != nil && req.Workspace.Source != ""
-	if named {
-		req.Name = nameAfter(req.Workspace.Source)
-	}
+	req.Name = nameAfter(project.Dir)
+	req.Metadata = map[string]any{metaProject: project.Dir}
 	sb, err := c.Create(ctx, req, client.WithIdempotencyKey(rand.Text()))
-	if err != nil && named && conflicts(err) {
-		ref, missing := a.resolve(ctx, c, nil)
-		if missing == nil {
-			return c.Get(ctx, ref)
-		}
-		req.Name = ""
-		sb, err = c.Create(ctx, req, client.WithIdempotencyKey(rand.Text()))
+	if conflicts(err) {
+		return a.takenName(ctx, c, req)
 	}
+	return a.made(sb, err)
+}
+
+// metaProject is where a sandbox says which project it was made for: one whose
+// files come from no directory would be known by nothing but its name.
+const metaProject = "project"
+
+// takenName finds who has the name: a sandbox of this project, or one of another
+// directory that is called the same, and then the daemon chooses a name.
+func (a *app) takenName(ctx context.Context, c *client.Client, req api.CreateRequest) (*api.Sandbox, error) {
+	name := req.Name
+	if here, err := a.resolve(ctx, c, nil); err == nil {
+		name = here // somebody was faster
+	}
+	sb, err := c.Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if name != req.Name || sb.Metadata[metaProject] == req.Metadata[metaProject] {
+		return a.running(ctx, c, sb)
+	}
+	req.Name = ""
+	return a.made(c.Create(ctx, req, client.WithIdempotencyKey(rand.Text())))
+}
+
+func (a *app) made(sb *api.Sandbox, err error) (*api.Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}

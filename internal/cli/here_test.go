@@ -76,7 +76,7 @@ func TestCoopAloneAtTheSameTime(t *testing.T) {
 			return nil
 		}
 		if len(w.daemon.Sandboxes()) == 0 { // somebody is faster
-			w.daemon.Add(api.Sandbox{ID: "first", Name: "p", Status: "running", Workspace: api.Workspace{Source: dir, Mode: "overlay"}})
+			w.daemon.Add(api.Sandbox{ID: "first", Name: "p", Status: "running", Metadata: map[string]any{"project": dir}})
 			return taken
 		}
 		return nil
@@ -85,17 +85,33 @@ func TestCoopAloneAtTheSameTime(t *testing.T) {
 
 	elsewhere := newWorld(t)
 	here(t, "p")
+	elsewhere.daemon.Add(sandboxNamed("p")) // of another directory
 	var tries atomic.Int32
 	elsewhere.daemon.Fail = func(method, path string) *api.Error {
-		if method != "POST" || path != "/sandboxes" {
-			return nil
-		}
-		if tries.Add(1) == 1 {
+		if method == "POST" && path == "/sandboxes" && tries.Add(1) == 1 {
 			return taken
 		}
 		return nil
 	}
 	elsewhere.want(t, 0, "id0001\n", "coop: made sandbox box-1\n", "-d")
+}
+
+// A project whose files come from elsewhere has one sandbox, too.
+func TestCoopAloneWithoutAWorkspace(t *testing.T) {
+	w := newWorld(t)
+	here(t, "p")
+	writeFile(t, "coop.toml", "[workspace]\nmode = \"none\"\n")
+	w.want(t, 0, "id0001\n", "coop: made sandbox p\n", "-d")
+	w.daemon.Fail = func(method, path string) *api.Error {
+		if method == "POST" && path == "/sandboxes" {
+			return &api.Error{Code: api.CodeConflict, Message: "the name is taken"}
+		}
+		return nil
+	}
+	w.want(t, 0, "id0001\n", "", "-d")
+	if n := len(w.daemon.Creates()); n != 1 {
+		t.Errorf("%d created", n)
+	}
 }
 
 func TestConfiguredDetachKey(t *testing.T) {

@@ -1,6 +1,9 @@
 package cli
 
-import "io"
+import (
+	"io"
+	"unicode/utf8"
+)
 
 // logText shows the output of a program to somebody it was not made for: text,
 // line ends, tabs and, if asked for, colours. Everything else is left out: a log
@@ -40,25 +43,39 @@ func (l *logText) step(b byte) {
 	}
 }
 
-// text keeps bytes from 0x80 on: they are UTF-8. The C1 control characters are
-// of that kind, two bytes from 0xc2 0x80 to 0xc2 0x9f; terminals in UTF-8 mode
-// take them for commands, so 0xc2 waits for what follows.
+// text keeps what is printable.
 func (l *logText) text(b byte) {
-	lead := len(l.seq) == 1
-	l.seq = l.seq[:0]
-	switch {
-	case lead && b >= 0x80 && b <= 0x9f:
+	if b >= utf8.RuneSelf {
+		l.wide(b)
 		return
-	case lead:
-		l.out = append(l.out, 0xc2)
+	}
+	if len(l.seq) > 0 { // a character that was begun and does not go on
+		l.out = utf8.AppendRune(l.out, utf8.RuneError)
+		l.seq = l.seq[:0]
 	}
 	switch {
-	case b == 0xc2:
-		l.seq = append(l.seq, b)
 	case b == 0x1b:
 		l.state = inEscape
 	case b == '\n', b == '\r', b == '\t', b >= ' ' && b != 0x7f:
 		l.out = append(l.out, b)
+	}
+}
+
+// wide collects a character of UTF-8. Nothing else may pass: a lone 0x9b is CSI
+// to some terminals, and U+009B, 0xc2 0x9b, to those that know UTF-8.
+func (l *logText) wide(b byte) {
+	l.seq = append(l.seq, b)
+	if !utf8.FullRune(l.seq) {
+		return
+	}
+	r, n := utf8.DecodeRune(l.seq)
+	if r < 0x80 || r > 0x9f {
+		l.out = utf8.AppendRune(l.out, r)
+	}
+	again := n < len(l.seq) // what ended the one may begin another
+	l.seq = l.seq[:0]
+	if again && utf8.RuneStart(b) {
+		l.seq = append(l.seq, b)
 	}
 }
 
@@ -67,7 +84,7 @@ func (l *logText) escape(b byte) {
 	case b == '[':
 		l.state, l.seq = inCSI, l.seq[:0]
 	case b == ']', b == 'P', b == 'X', b == '^', b == '_':
-		l.state = inString
+		l.state, l.seq = inString, l.seq[:0]
 	case b >= 0x20 && b <= 0x2f, b == 0x1b: // goes on
 	default:
 		l.state = inText

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestModesAreUndone(t *testing.T) {
@@ -85,6 +86,7 @@ func TestLogText(t *testing.T) {
 		"\x1b]0;title\x07a\x1b]52;c;eA==\x1b\\b":   "ab",
 		"\x1bPq#0\x1b\\a\x1b_x\x1b\\b":             "ab",
 		"\x1b(Ba\x1b=b\x1bcc\x07\x08\x7f":          "abc",
+		"\xc2\a\x9ba\x9b\xc3\xc3\xa9\xe2\x82":      "\ufffd\ufffda\ufffd\ufffdé",
 		"\xc2\x9b2Ja\xc2\xa0b":                     "2Ja\xc2\xa0b",
 		"\x1b[" + strings.Repeat("1;", 99) + "1mx": "x",
 	} {
@@ -115,7 +117,12 @@ func FuzzLogText(f *testing.F) {
 				t.Fatalf("%q shows %q", in, &out)
 			}
 		}
-		if bytes.Contains(out.Bytes(), []byte("\xc2\x9b")) {
+		for _, r := range out.String() {
+			if r >= 0x80 && r <= 0x9f {
+				t.Fatalf("%q shows %q", in, &out)
+			}
+		}
+		if !utf8.Valid(out.Bytes()) {
 			t.Fatalf("%q shows %q", in, &out)
 		}
 	})

@@ -46,6 +46,7 @@ type target struct {
 	sandbox  *api.Sandbox
 	number   int
 	readOnly bool
+	older    bool // lines before the screen, the first time
 	keys     config.DetachKey
 }
 
@@ -54,7 +55,7 @@ type target struct {
 func (a *app) showTerminal(ctx context.Context, tty *localTerminal, t target) outcome {
 	v := &view{tty: tty, open: a.opener(t), keys: t.keys, readOnly: t.readOnly, agent: t.number == 0}
 	cols, rows := tty.size()
-	first, err := v.open(ctx, cols, rows)
+	first, err := v.open(ctx, cols, rows, true)
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -89,13 +90,19 @@ func (a *app) openTerminal(ctx context.Context, c *client.Client, tty *localTerm
 // opener attaches with a client of its own each time: the daemon it asks, and
 // starts if need be, may be another one by then.
 func (a *app) opener(t target) opener {
-	return func(ctx context.Context, cols, rows int) (viewStream, error) {
-		c, err := a.client(ctx, true) // the version was spoken of
+	return func(ctx context.Context, cols, rows int, start bool) (viewStream, error) {
+		c, err := a.client(ctx, start) // the version was spoken of
 		if err != nil {
 			return nil, err
 		}
 		defer c.Close()
-		return c.AttachTerminal(ctx, t.sandbox.ID, t.number, client.TerminalOptions{Cols: cols, Rows: rows, ReadOnly: t.readOnly})
+		o := client.TerminalOptions{Cols: cols, Rows: rows, ReadOnly: t.readOnly, Scrollback: t.older}
+		s, err := c.AttachTerminal(ctx, t.sandbox.ID, t.number, o)
+		if err != nil {
+			return nil, err // not a nil *client.Stream in an interface
+		}
+		t.older = false
+		return s, nil
 	}
 }
 
@@ -113,16 +120,35 @@ func (a *app) sayDetached(tty *localTerminal, t target) {
 }
 
 // programEnd is the end of a view whose exit status is nobody's: the agent's.
-func (a *app) programEnd(o outcome, what string) error {
-	switch {
-	case o.err != nil || o.detached:
+func (a *app) programEnd(ctx context.Context, o outcome, tty *localTerminal, t target) error {
+	if o.err != nil || o.detached {
 		return o.err
+	}
+	tty.newLine()
+	what := fmt.Sprintf("the program on terminal %d", t.number)
+	switch {
+	case a.isStopped(ctx, t.sandbox):
+		a.note("sandbox %s was stopped", t.sandbox.Name)
 	case o.result.Signal != "":
 		a.note("%s was ended by %s", what, o.result.Signal)
 	default:
 		a.note("%s has ended with status %d", what, o.result.ExitCode)
 	}
 	return nil
+}
+
+// isStopped tells why a program has ended. A daemon that does not answer any
+// more has no reason to give.
+func (a *app) isStopped(ctx context.Context, sb *api.Sandbox) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	c, err := a.peek(ctx)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	now, err := c.Get(ctx, sb.ID)
+	return err == nil && now.Status == "stopped"
 }
 
 // commandEnd is the end of one whose status is ours.

@@ -125,8 +125,9 @@ func (o *outbox) close() {
 	o.change.Broadcast()
 }
 
-// sendTo sends until the stream fails or ctx is done. What was taken and not
-// sent is lost: whether the daemon had it, nobody can tell.
+// sendTo sends until the stream fails or ctx is done. What could not be sent is
+// for the next stream. What was sent to a daemon that died before it read it is
+// lost.
 func (o *outbox) sendTo(ctx context.Context, stream viewStream) {
 	defer context.AfterFunc(ctx, func() {
 		o.mu.Lock()
@@ -138,8 +139,8 @@ func (o *outbox) sendTo(ctx context.Context, stream viewStream) {
 		if p == nil {
 			return
 		}
-		_, err := stream.WriteStdin(p)
-		o.sent()
+		n, err := stream.WriteStdin(p)
+		o.sent(p[n:])
 		if err != nil {
 			return // who reads the stream sees it too
 		}
@@ -165,9 +166,10 @@ func (o *outbox) take(ctx context.Context) []byte {
 	return p
 }
 
-func (o *outbox) sent() {
+func (o *outbox) sent(rest []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.busy = false
+	o.data = append(rest[:len(rest):len(rest)], o.data...)
 	o.change.Broadcast()
 }

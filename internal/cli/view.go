@@ -52,8 +52,9 @@ type viewStream interface {
 	Close() error
 }
 
-// opener attaches to a terminal, with a fresh screen.
-type opener func(ctx context.Context, cols, rows int) (viewStream, error)
+// opener attaches to a terminal, with a fresh screen. With start it may start a
+// daemon when there is none.
+type opener func(ctx context.Context, cols, rows int, start bool) (viewStream, error)
 
 // outcome is how a view ended. Without err, result is set unless detached.
 type outcome struct {

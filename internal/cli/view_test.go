@@ -322,11 +322,11 @@ func TestAgentRestarts(t *testing.T) {
 	})
 	s := newSeat(t)
 	s.coop(t, w.daemon, "attach", "box")
-	after := s.await(t, "coop: the agent has ended with status 3; it is started again")
+	s.await(t, "coop: the agent has ended with status 3; it is started again")
 	if got := s.exit(t); got != 0 {
 		t.Errorf("status %d", got)
 	}
-	if after = s.await(t, "two"); !strings.Contains(after, "coop: the program on terminal 0 has ended with status 5") {
+	if after := s.await(t, "two"); !strings.Contains(after, "coop: the program on terminal 0 has ended with status 5") {
 		t.Errorf("%q", after)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -76,7 +77,7 @@ func spawn(ctx context.Context, home string) error {
 		return err
 	}
 	defer null.Close()
-	p, err := os.StartProcess("/proc/self/exe", []string{"coop", "daemon", "--detached", "--home", home}, &os.ProcAttr{
+	p, err := os.StartProcess(program(), []string{"coop", "daemon", "--detached", "--home", home}, &os.ProcAttr{
 		Dir: "/", Env: environ(home), Files: []*os.File{null, log, log, w},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
@@ -86,6 +87,22 @@ func spawn(ctx context.Context, home string) error {
 	}
 	go func() { _, _ = p.Wait() }() // stage 1 ends at once; we may end before it
 	return await(ctx, r, home)
+}
+
+// program is this one, or what has replaced it on disk since: a command that
+// was started before an upgrade must not bring the old daemon back.
+func program() string {
+	const self = "/proc/self/exe"
+	path, err := os.Readlink(self)
+	if err != nil {
+		return self
+	}
+	if path, replaced := strings.CutSuffix(path, " (deleted)"); replaced { // proc_pid_exe(5)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	return self
 }
 
 // environ is what a daemon may know of the environment it was started from.

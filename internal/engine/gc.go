@@ -139,12 +139,17 @@ func (e *Engine) pending(ctx context.Context, r *sandbox.Record) (bool, error) {
 		return e.changed(ctx, r.ID)
 	}
 	// Without a project all there is of the work is in the upper layer.
-	dir := filepath.Join(e.dir(r.ID), "upper", "root", r.Spec.Workspace.Path)
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
+	upper, path := filepath.Join(e.dir(r.ID), "upper"), r.Spec.Workspace.Path
+	for _, dir := range []string{filepath.Join(upper, "root", path), filepath.Join(upper, path)} { // /opt has a layer of its own
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return true, err
+		}
+		if len(entries) > 0 {
+			return true, nil
+		}
 	}
-	return len(entries) > 0, err
+	return false, nil
 }
 
 // candidates gives every sandbox, the longest idle first.

@@ -170,6 +170,9 @@ func (e *Engine) params(r *sandbox.Record, group *cgroup.Group) (launch.Params, 
 			Bounding: uint64(caps.Programs), Seccomp: filter, Optional: r.Spec.Security.Optional, Without: without,
 		},
 	}
+	if r.Spec.Workspace.Mode == sandbox.ModeNone {
+		p.Setup.Workspace = r.Spec.Workspace.Path
+	}
 	if e.root {
 		p.UIDs, p.GIDs = idmap.Based(r.IDBase), idmap.Based(r.IDBase)
 	}

@@ -127,9 +127,10 @@ type Setup struct {
 	Root         int      `json:"root"` // detached mount of the root filesystem
 	ReadonlyRoot bool     `json:"readonlyRoot,omitempty"`
 	Mounts       []Mount  `json:"mounts,omitempty"`
-	OwnNet       bool     `json:"ownNet"`   // a network namespace of its own
-	Groups       bool     `json:"groups"`   // setgroups is allowed
-	Bounding     uint64   `json:"bounding"` // capability bits programs may have
+	Workspace    string   `json:"workspace,omitempty"` // directory to make when nothing is mounted there
+	OwnNet       bool     `json:"ownNet"`              // a network namespace of its own
+	Groups       bool     `json:"groups"`              // setgroups is allowed
+	Bounding     uint64   `json:"bounding"`            // capability bits programs may have
 	Seccomp      []byte   `json:"seccomp,omitempty"`
 	Optional     []string `json:"optional,omitempty"` // fences that may be missing
 	TmpBytes     int64    `json:"tmpBytes,omitempty"` // size of /tmp and /dev/shm, 0: the kernel's default

@@ -36,6 +36,7 @@ func setUp(s initproto.Setup, fds []int) (*fencedThread, []initproto.Missing, er
 		{"mount dev", b.mountDev},
 		{"mount tmp", b.mountTmp},
 		{"attach mounts", b.attachMounts},
+		{"make workspace", b.makeWorkspace},
 		{"pivot root", b.pivot},
 		{"mask", unless(gone(fence.Mask), b.mask)},
 		{"read-only root", b.readonlyRoot},
@@ -105,6 +106,18 @@ func dropGroups(s initproto.Setup) error {
 		return nil
 	}
 	return setgroupsAllThreads()
+}
+
+// makeWorkspace makes the directory of a workspace that is nothing but one.
+func (b *builder) makeWorkspace() error {
+	if b.setup.Workspace == "" {
+		return nil
+	}
+	fd, err := mountTarget(b.root, b.setup.Workspace, true)
+	if err != nil {
+		return fail("make workspace", b.setup.Workspace, err)
+	}
+	return unix.Close(fd)
 }
 
 func (b *builder) hostname() error {

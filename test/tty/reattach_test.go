@@ -1,8 +1,11 @@
 package tty
 
 import (
+	"crypto/md5"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -101,6 +104,17 @@ func TestEveryMode(t *testing.T) {
 	d.awaitText("status 7")
 }
 
+// awaitDaemon waits for another daemon than the one with that pid. The file is
+// empty for a moment while it is written.
+func (d *desk) awaitDaemon(old int) {
+	d.t.Helper()
+	d.await("another daemon", func() bool {
+		data, err := os.ReadFile(filepath.Join(d.home.Dir, "daemon.pid"))
+		pid := strings.TrimSpace(string(data))
+		return err == nil && pid != "" && pid != strconv.Itoa(old)
+	})
+}
+
 // kill -9 of the daemon under a view: it is back by itself, as it was.
 func TestDaemonKilledUnderAView(t *testing.T) {
 	home := harness.Private(t)
@@ -112,7 +126,7 @@ func TestDaemonKilledUnderAView(t *testing.T) {
 	for range 3 {
 		pid := home.DaemonPID(t)
 		home.KillDaemon(t)
-		d.await("another daemon", func() bool { return home.DaemonPID(t) != pid })
+		d.awaitDaemon(pid)
 		d.awaitState(want)
 	}
 	d.keys("m") // and it still takes keys
@@ -132,7 +146,7 @@ func TestHandOverUnderAView(t *testing.T) {
 	if r := home.Coop(t, "shutdown", "--keep"); r.Code != 0 {
 		t.Fatal(r.Stderr)
 	}
-	d.await("another daemon", func() bool { return home.DaemonPID(t) != pid })
+	d.awaitDaemon(pid)
 	d.awaitState(want)
 	d.detach()
 }
@@ -178,11 +192,14 @@ func TestLess(t *testing.T) {
 	d := newDesk(t, harness.Shared())
 	d.start("sh -c 'seq 1 100000 >/tmp/numbers; less /tmp/numbers'")
 	d.awaitText("/tmp/numbers")
-	d.line("77777G")
-	d.awaitText("77777")
+	d.tmux("send-keys", "-l", "77777G")
+	d.awaitText("77777\n77778")
 	d.keys("k")
-	d.awaitText("77776")
-	want := d.state()
+	var want state
+	d.await("one line up", func() bool {
+		want = d.state()
+		return strings.HasPrefix(want.cells, "77776") && strings.HasPrefix(want.modes, "cursor 1,29 ")
+	})
 	d.detach()
 	d.comeBack()
 	d.awaitState(want)
@@ -194,12 +211,54 @@ func TestLess(t *testing.T) {
 func TestHtop(t *testing.T) {
 	harness.NeedProgram(t, "htop")
 	d := newDesk(t, harness.Shared())
-	d.start("htop --delay=1000")
+	d.start("htop --delay=1000") // tenths of a second: it stands still
 	d.awaitText("F10")
+	var want state
+	d.await("all of it", func() bool { want = d.state(); return strings.Contains(want.modes, "shown 0 ") })
 	d.detach()
 	d.comeBack()
-	d.awaitText("F10")
+	d.awaitState(want)
 	d.keys("q")
+	d.awaitPrompt()
+}
+
+func TestResizedWindow(t *testing.T) {
+	d := newDesk(t, harness.Shared())
+	d.line("coop shell " + d.box)
+	d.awaitText("#")
+	d.tmux("resize-window", "-x", "90", "-y", "20")
+	d.line(`until [ "$(stty size)" = "20 90" ]; do :; done; echo fol"lowed"`)
+	d.awaitText("followed")
+	d.keys("C-d")
+	d.await("a prompt", func() bool { return strings.HasSuffix(strings.TrimSpace(d.text()), prompt) })
+}
+
+// The key works under a program that prints as fast as it can.
+func TestDetachUnderAFlood(t *testing.T) {
+	d := newDesk(t, harness.Shared())
+	d.start("yes flood")
+	d.awaitText("flood\nflood")
+	d.detach()
+	d.comeBack()
+	d.awaitText("flood\nflood")
+	d.keys("C-c")
+	d.awaitPrompt()
+}
+
+// A large paste arrives whole.
+func TestPaste(t *testing.T) {
+	const size = 300_000
+	d := newDesk(t, harness.Shared())
+	text := strings.Repeat("0123456789abcdef", size/16)
+	file := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.start(fmt.Sprintf(`sh -c 'stty raw -echo; echo rea"dy"; head -c %d | md5sum; stty sane'`, size))
+	d.awaitText("ready")
+	d.tmux("load-buffer", file)
+	d.tmux("paste-buffer")
+	d.awaitText(fmt.Sprintf("%x", md5.Sum([]byte(text))))
 	d.awaitPrompt()
 }
 

@@ -179,33 +179,37 @@ func (w *window) awaitState(want state) {
 	late := time.After(deadline)
 	for {
 		got := w.state()
-		if got == want {
+		diff := difference(want, got)
+		if diff == "" {
 			return
 		}
 		select {
 		case <-w.output:
 		case <-late:
-			w.t.Fatalf("the screen is not as it was:\n%s", difference(want, got))
+			w.t.Fatalf("the screen is not as it was:\n%s", diff)
 		}
 	}
 }
 
+// difference tells, cell by cell, what is not the same; nothing if all is.
 func difference(want, got state) string {
 	var b strings.Builder
 	if want.modes != got.modes {
 		fmt.Fprintf(&b, "modes were %s\n       are %s\n", want.modes, got.modes)
 	}
-	was, is := strings.Split(want.cells, "\n"), strings.Split(got.cells, "\n")
-	for i := range max(len(was), len(is)) {
-		var x, y string
-		if i < len(was) {
-			x = was[i]
+	was, is := parseCells(want.cells), parseCells(got.cells)
+	if len(was) != len(is) {
+		fmt.Fprintf(&b, "%d lines were, %d are\n", len(was), len(is))
+		return b.String()
+	}
+	for i := range was {
+		if len(was[i]) != len(is[i]) {
+			fmt.Fprintf(&b, "line %d had %d cells, has %d\n", i, len(was[i]), len(is[i]))
 		}
-		if i < len(is) {
-			y = is[i]
-		}
-		if x != y {
-			fmt.Fprintf(&b, "line %d was %q\n        is %q\n", i, x, y)
+		for j := range min(len(was[i]), len(is[i])) {
+			if was[i][j] != is[i][j] {
+				fmt.Fprintf(&b, "line %d cell %d was %+v\n           is %+v\n", i, j, was[i][j], is[i][j])
+			}
 		}
 	}
 	return b.String()

@@ -181,6 +181,7 @@ func (d *Daemon) create(w http.ResponseWriter, r *http.Request) {
 	if sb.Name == "" {
 		sb.Name = "box-" + strconv.Itoa(n)
 	}
+	sb.Metadata = req.Metadata
 	if req.Workspace != nil {
 		sb.Workspace = *req.Workspace
 	}

@@ -433,6 +433,7 @@ func TestConcurrent(t *testing.T) {
 				w.Rest()
 			}
 		}
+		w.Tell()
 	})
 	off := uint64(0)
 	buf := make([]byte, 100000)
