@@ -52,7 +52,22 @@ type Change struct {
 	// from is where the workspace's content lies when it is not in the layer: a
 	// file of a renamed directory is still the project's, at its old path.
 	from string
+
+	oldText, newText kept
 }
+
+// oldPath is where the change's old side is in the project.
+func (c Change) oldPath() string {
+	if c.Kind == Renamed {
+		return c.OldPath
+	}
+	return c.Path
+}
+
+// Borrowed tells where in the project the workspace's content of this path still
+// lies: a renamed directory of an overlay keeps its files there (redirect_dir).
+// Whoever changes the project at that place takes the content from the workspace.
+func (c Change) Borrowed() (path string, ok bool) { return c.from, c.from != "" }
 
 // Pending reports whether the change may be applied: neither denied nor refused.
 func (c Change) Pending() bool { return c.Denied == "" && c.Refused == "" }

@@ -100,6 +100,8 @@ func (w *walker) kind(v *view, name string, old, new side) (Kind, error) {
 	switch {
 	case !new.exists:
 		return Deleted, nil
+	case new.same: // a directory that the sandbox left alone
+		return "", nil
 	case !old.exists:
 		return Added, nil
 	case old.Mode.Type() != new.Mode.Type():
@@ -111,7 +113,7 @@ func (w *walker) kind(v *view, name string, old, new side) (Kind, error) {
 		return "", err
 	case !same:
 		return Modified, nil
-	case permissions(old.Mode) != permissions(new.Mode) && !new.same:
+	case permissions(old.Mode) != permissions(new.Mode):
 		return ModeOnly, nil
 	}
 	return "", nil

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/coop-dev/coop/internal/sandbox"
@@ -21,9 +22,18 @@ import (
 // case .GIT is .git.
 type glob struct {
 	text  string
-	parts []string
+	parts []part
 	fold  bool
+	end   bool // the only ** is its first part: it can only match at the end of a path
 }
+
+// part is a pattern for one name, or ** for any number of them.
+type part struct {
+	text string
+	wild bool // has * ? [ or \ in it
+}
+
+func (p part) any() bool { return p.text == "**" }
 
 func compile(pattern string, fold bool) glob {
 	g := glob{text: pattern, fold: fold}
@@ -31,10 +41,14 @@ func compile(pattern string, fold bool) glob {
 		pattern = lower(pattern)
 	}
 	p, anchored := strings.CutPrefix(pattern, "/")
-	g.parts = strings.Split(strings.TrimSuffix(p, "/"), "/")
-	if !anchored && g.parts[0] != "**" {
-		g.parts = append([]string{"**"}, g.parts...)
+	p = strings.TrimSuffix(p, "/")
+	if !anchored && !strings.HasPrefix(p, "**/") {
+		p = "**/" + p
 	}
+	for text := range strings.SplitSeq(p, "/") {
+		g.parts = append(g.parts, part{text, strings.ContainsAny(text, `*?[\`)})
+	}
+	g.end = g.parts[0].any() && !slices.ContainsFunc(g.parts[1:], part.any)
 	return g
 }
 
@@ -77,35 +91,40 @@ func name(p string) named {
 }
 
 func (g glob) matches(n named) bool {
+	names := n.exact
 	if g.fold {
-		return match(g.parts, n.folded)
+		names = n.folded
 	}
-	return match(g.parts, n.exact)
+	if g.end { // most are: a path may have two thousand parts, and a list a million paths
+		rest := g.parts[1:]
+		return len(names) >= len(rest) && match(rest, names[len(names)-len(rest):])
+	}
+	return match(g.parts, names)
 }
 
 // tree reports whether the pattern stands for everything below a directory of
 // this name.
 func (g glob) tree(n named) bool {
 	last := len(g.parts) - 1
-	if last < 1 || g.parts[last] != "**" {
+	if last < 1 || !g.parts[last].any() {
 		return false
 	}
-	g.parts = g.parts[:last]
+	g.parts, g.end = g.parts[:last], last > 1 && g.parts[0].any()
 	return g.matches(n)
 }
 
 // match compares part by part. A ** remembers where it stood and takes one part
 // more each time the rest does not fit; only the last one need be remembered, so
 // the time is bounded by the product of the lengths.
-func match(parts, names []string) bool {
+func match(parts []part, names []string) bool {
 	star, resume := -1, 0
 	i, j := 0, 0
 	for j < len(names) {
 		switch {
-		case i < len(parts) && parts[i] == "**":
+		case i < len(parts) && parts[i].any():
 			star, resume = i, j
 			i++
-		case i < len(parts) && matchPart(parts[i], names[j]):
+		case i < len(parts) && parts[i].matches(names[j]):
 			i, j = i+1, j+1
 		case star >= 0:
 			resume++
@@ -114,16 +133,16 @@ func match(parts, names []string) bool {
 			return false
 		}
 	}
-	for i < len(parts) && parts[i] == "**" {
+	for i < len(parts) && parts[i].any() {
 		i++
 	}
 	return i == len(parts)
 }
 
-func matchPart(part, name string) bool {
-	if !strings.ContainsAny(part, `*?[\`) {
-		return part == name
+func (p part) matches(name string) bool {
+	if !p.wild {
+		return p.text == name
 	}
-	ok, err := path.Match(part, name)
+	ok, err := path.Match(p.text, name)
 	return ok && err == nil
 }

@@ -4,15 +4,28 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/coop-dev/coop/internal/linux/beneath"
 )
 
 // headBytes is how much of a file git looks at to tell text from binary.
 const headBytes = 8000
+
+// What is kept of files that were read whole for that, so that their text need
+// not be read again.
+const (
+	keepFileBytes  = 32 << 10
+	keepTotalBytes = 32 << 20
+)
+
+// kept is the content of a small file as it was when the list was made.
+type kept struct {
+	ok   bool
+	text string
+}
 
 // judged completes the list: what the policy denies, what was renamed, what the
 // contents are, what is flagged.
@@ -26,7 +39,7 @@ func (w *walker) judged() ([]Change, error) {
 	if err := w.pairRenames(); err != nil {
 		return nil, err
 	}
-	head := make([]byte, headBytes)
+	r := reader{buf: make([]byte, keepFileBytes), left: keepTotalBytes}
 	for i := range w.out {
 		if w.ctx.Err() != nil {
 			return nil, context.Cause(w.ctx)
@@ -35,7 +48,7 @@ func (w *walker) judged() ([]Change, error) {
 		if c.Denied != "" || c.Refused != "" {
 			continue
 		}
-		w.inspect(c, head)
+		w.inspect(c, &r)
 		n := name(c.Path)
 		c.Denied = w.judge.denies(*c, n)
 		c.Flagged = w.flagged(w.judge, *c, n)
@@ -43,8 +56,23 @@ func (w *walker) judged() ([]Change, error) {
 	return w.out, nil
 }
 
+// reader reads the beginnings of files and keeps small ones.
+type reader struct {
+	buf  []byte
+	left int
+}
+
+func (r *reader) read(dir *os.File, path string) (h beneath.Head, k kept, err error) {
+	h, err = beneath.Read(dir, path, r.buf)
+	if err != nil || int64(len(h.Bytes)) != h.Size || len(h.Bytes) > r.left {
+		return h, kept{}, err
+	}
+	r.left -= len(h.Bytes)
+	return h, kept{true, string(h.Bytes)}, nil
+}
+
 // inspect looks at the contents of one change.
-func (w *walker) inspect(c *Change, head []byte) {
+func (w *walker) inspect(c *Change, r *reader) {
 	old := c.Old.Exists && c.Old.Mode.IsRegular()
 	new := c.New.Exists && c.New.Mode.IsRegular()
 	if c.Kind == Renamed && c.from == c.OldPath {
@@ -54,35 +82,37 @@ func (w *walker) inspect(c *Change, head []byte) {
 		c.Large = (old && c.Old.Size > w.Limits.FileBytes) || (new && c.New.Size > w.Limits.FileBytes)
 	}
 	if new {
-		w.inspectNew(c, head)
+		w.inspectNew(c, r)
 	}
-	if old && !c.Binary && c.Kind != ModeOnly && c.Unreadable == "" {
-		f, err := w.OpenOld(*c)
-		if err != nil {
-			c.Unreadable = unreadable("in the project", err)
-			return
-		}
-		defer f.Close()
-		c.Binary = binaryHead(f, head)
+	if !old || c.Kind == ModeOnly || c.Unreadable != "" || c.Refused != "" {
+		return
 	}
+	h, k, err := r.read(w.project, c.oldPath())
+	if err != nil {
+		c.Unreadable = unreadable("in the project", err)
+		return
+	}
+	c.oldText = k
+	c.Binary = c.Binary || isBinary(h.Bytes)
 }
 
-func (w *walker) inspectNew(c *Change, head []byte) {
-	f, err := w.OpenNew(*c)
-	if errors.Is(err, errMetacopy) {
-		c.Refused = err.Error()
-		return
+func (w *walker) inspectNew(c *Change, r *reader) {
+	dir, path := w.upper, c.Path
+	if c.from != "" {
+		dir, path = w.project, c.from
 	}
-	if err != nil {
+	h, k, err := r.read(dir, path)
+	switch {
+	case err != nil:
 		c.Unreadable = unreadable("in the workspace", err)
-		return
-	}
-	defer f.Close()
-	if _, ok, err := beneath.Xattr(f, "security.capability"); ok || err != nil {
+	case slices.Contains(h.Xattrs, "security.capability"):
 		c.Refused = "file capabilities"
-		return
+	case c.from == "" && slices.ContainsFunc(h.Xattrs, w.layer.foreign):
+		c.Refused = errMetacopy.Error()
+	case c.Kind != ModeOnly:
+		c.newText = k
+		c.Binary = isBinary(h.Bytes)
 	}
-	c.Binary = c.Kind != ModeOnly && binaryHead(f, head)
 }
 
 func unreadable(where string, err error) string {
@@ -93,8 +123,7 @@ func unreadable(where string, err error) string {
 	return where + ": " + err.Error()
 }
 
-// binaryHead is git's rule.
-func binaryHead(f *os.File, head []byte) bool {
-	n, _ := io.ReadFull(f, head) // short files are the normal case
-	return bytes.IndexByte(head[:n], 0) >= 0
+// isBinary is git's rule.
+func isBinary(content []byte) bool {
+	return bytes.IndexByte(content[:min(len(content), headBytes)], 0) >= 0
 }

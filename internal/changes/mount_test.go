@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	copydriver "github.com/coop-dev/coop/internal/rootfs/copy"
 	ovl "github.com/coop-dev/coop/internal/rootfs/overlay"
 )
 
@@ -19,25 +21,40 @@ import (
 type mounted struct {
 	project, upper string
 	merged         string // a path through the mount's descriptor
-	root           bool
+	driver         driver
 }
 
-func (m *mounted) layer() Layer { return Layer{Dir: m.upper, Trusted: m.root} }
+// driver is a way to have a workspace, in the modes that differ.
+type driver string
 
-// overlays runs a test over a real overlay of each kind this process can make:
-// in a user namespace of its own (userxattr) and, for real root, with trusted
-// attributes and redirects.
-func overlays(t *testing.T, test func(t *testing.T, root bool)) {
+const (
+	rootOverlay driver = "root"
+	userOverlay driver = "user"
+	copies      driver = "copy"
+)
+
+func (m *mounted) layer() Layer {
+	if m.driver == copies {
+		return Layer{Dir: m.upper, Manifest: m.upper + ".manifest"}
+	}
+	return Layer{Dir: m.upper, Trusted: m.driver == rootOverlay}
+}
+
+// drivers runs a test over a real workspace of each kind this process can make:
+// an overlay in a user namespace of its own (userxattr), for real root one with
+// trusted attributes and redirects, and a copy.
+func drivers(t *testing.T, test func(t *testing.T, d driver)) {
 	if os.Getenv("COOP_TEST_INSIDE") != "" {
-		test(t, false)
+		test(t, userOverlay)
 		return
 	}
 	t.Run("root", func(t *testing.T) {
 		if os.Geteuid() != 0 {
 			t.Skip("needs root")
 		}
-		test(t, true)
+		test(t, rootOverlay)
 	})
+	t.Run("copy", func(t *testing.T) { test(t, copies) })
 	t.Run("user", runInside)
 }
 
@@ -77,9 +94,18 @@ func need(t *testing.T, what string, err error) {
 	t.Skipf("needs %s: %v", what, err)
 }
 
-// overlayOn puts an overlay over the directory project in dir.
-func overlayOn(dir string, root bool) (m *mounted, unmount func(), err error) {
-	m = &mounted{project: filepath.Join(dir, "project"), upper: filepath.Join(dir, "upper"), root: root}
+// workspaceOf makes a workspace of the directory project in dir.
+func workspaceOf(dir string, d driver) (m *mounted, unmount func(), err error) {
+	m = &mounted{project: filepath.Join(dir, "project"), upper: filepath.Join(dir, "upper"), driver: d}
+	if d == copies {
+		src, err := os.Open(m.project)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer src.Close()
+		m.merged = m.upper
+		return m, func() {}, copydriver.Make(context.Background(), src, m.upper, m.upper+".manifest", nil)
+	}
 	work := filepath.Join(dir, "work")
 	var open []*os.File
 	defer func() {
@@ -97,7 +123,7 @@ func overlayOn(dir string, root bool) (m *mounted, unmount func(), err error) {
 		}
 		open = append(open, f)
 	}
-	tree, err := ovl.Mount(ovl.Layers{Lowers: open[:1], Upper: open[1], Work: open[2]}, ovl.Options{UserXattr: !root})
+	tree, err := ovl.Mount(ovl.Layers{Lowers: open[:1], Upper: open[1], Work: open[2]}, ovl.Options{UserXattr: d == userOverlay})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -15,6 +15,8 @@ type layer interface {
 	read(path string, max int) (*listing, error)
 	// whole refuses a file whose bytes are not all its own.
 	whole(f *os.File) error
+	// foreign reports the attribute of such a file.
+	foreign(xattr string) bool
 }
 
 // listing is one directory of a layer. A name that is not in it is as in the
@@ -122,6 +124,8 @@ func (o *overlay) whole(f *os.File) error {
 	}
 	return nil
 }
+
+func (o *overlay) foreign(xattr string) bool { return xattr == o.notes+"metacopy" }
 
 // base says which directory of the project shows through a directory of the
 // layer. natural is the one at its own place in its parent's base, if that has one.

@@ -232,8 +232,8 @@ func bring(c Change, dir string, content []byte) error {
 // TestDiffIsExact: whatever programs do in a workspace, the list of changes,
 // applied to the original, gives their tree; so does git apply of the patch.
 func TestDiffIsExact(t *testing.T) {
-	overlays(t, func(t *testing.T, root bool) {
-		checkOverlay(t, root)
+	drivers(t, func(t *testing.T, d driver) {
+		checkDriver(t, d)
 		rapid.Check(t, func(rt *rapid.T) {
 			dir, err := os.MkdirTemp(t.TempDir(), "")
 			if err != nil {
@@ -244,7 +244,7 @@ func TestDiffIsExact(t *testing.T) {
 			for range rapid.IntRange(0, 12).Draw(rt, "setup") {
 				operation(rt, filepath.Join(dir, "project"))
 			}
-			m, unmount, err := overlayOn(dir, root)
+			m, unmount, err := workspaceOf(dir, d)
 			if err != nil {
 				rt.Fatalf("%v", err)
 			}
@@ -257,9 +257,11 @@ func TestDiffIsExact(t *testing.T) {
 	})
 }
 
-func checkOverlay(t *testing.T, root bool) {
+func checkDriver(t *testing.T, d driver) {
 	t.Helper()
-	_, unmount, err := overlayOn(t.TempDir(), root)
+	dir := t.TempDir()
+	mkdir(t, filepath.Join(dir, "project"))
+	_, unmount, err := workspaceOf(dir, d)
 	if err != nil {
 		need(t, "overlayfs over "+os.TempDir(), err)
 	}

@@ -1,7 +1,6 @@
 package changes
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"io/fs"
@@ -27,10 +26,10 @@ func (w *Workspace) Diff(ctx context.Context, c Change, b *Budget) (patch.File, 
 	if f.Summary != "" || c.Kind == ModeOnly || (c.Kind == Renamed && c.Similarity == 100) {
 		return f, nil
 	}
-	if f.Old, f.Summary = w.read(c, c.Old, w.OpenOld, b); f.Summary != "" {
+	if f.Old, f.Summary = w.read(c, c.Old, c.oldText, w.OpenOld, b); f.Summary != "" {
 		return f, nil
 	}
-	if f.New, f.Summary = w.read(c, c.New, w.OpenNew, b); f.Summary != "" {
+	if f.New, f.Summary = w.read(c, c.New, c.newText, w.OpenNew, b); f.Summary != "" {
 		f.Old = nil
 		return f, nil
 	}
@@ -56,7 +55,7 @@ func (c Change) left() string {
 }
 
 // read gives the content of one side, or why it is left out.
-func (w *Workspace) read(c Change, s State, open func(Change) (*os.File, error), b *Budget) (content []byte, summary string) {
+func (w *Workspace) read(c Change, s State, k kept, open func(Change) (*os.File, error), b *Budget) (content []byte, summary string) {
 	switch {
 	case !s.Exists:
 		return nil, ""
@@ -68,6 +67,8 @@ func (w *Workspace) read(c Change, s State, open func(Change) (*os.File, error),
 		return nil, "too large"
 	case !b.take(s.Size):
 		return nil, "beyond the size of this diff"
+	case k.ok:
+		return []byte(k.text), ""
 	}
 	f, err := open(c)
 	if err != nil {
@@ -82,10 +83,6 @@ func (w *Workspace) read(c Change, s State, open func(Change) (*os.File, error),
 		return nil, "too large"
 	}
 	return content, ""
-}
-
-func isBinary(content []byte) bool {
-	return bytes.IndexByte(content[:min(len(content), headBytes)], 0) >= 0
 }
 
 // gitMode is what git calls it; 0 for what git does not keep, such as a directory.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/coop-dev/coop/internal/changes/manifest"
 	"github.com/coop-dev/coop/internal/linux/beneath"
 	"github.com/coop-dev/coop/internal/linux/mount"
 )
@@ -21,22 +22,31 @@ type Layer struct {
 type Workspace struct {
 	project, upper *os.File
 	layer          layer
+	was            *manifest.Manifest // of a copy
 }
 
 // Open opens both. A project that is gone is fs.ErrNotExist.
 func Open(project string, l Layer) (*Workspace, error) {
 	w := &Workspace{}
 	var err error
-	if w.project, err = openProject(project, l.Trusted); err != nil {
+	if w.project, err = openProject(project, l.Trusted && l.Manifest == ""); err != nil {
 		return nil, err
 	}
 	if w.upper, err = openDir(l.Dir); err != nil {
 		w.Close()
 		return nil, err
 	}
-	w.layer = &overlay{root: w.upper, notes: "user.overlay."}
-	if l.Trusted {
+	switch {
+	case l.Manifest != "":
+		if w.was, err = manifest.Open(l.Manifest); err != nil {
+			w.Close()
+			return nil, err
+		}
+		w.layer = &copied{root: w.upper, was: w.was}
+	case l.Trusted:
 		w.layer = &overlay{root: w.upper, notes: "trusted.overlay.", redirects: true}
+	default:
+		w.layer = &overlay{root: w.upper, notes: "user.overlay."}
 	}
 	return w, nil
 }
@@ -60,6 +70,10 @@ func openDir(path string) (*os.File, error) {
 // Close lets go of both; it may be called twice.
 func (w *Workspace) Close() error {
 	var errs []error
+	if w.was != nil {
+		errs = append(errs, w.was.Close())
+		w.was = nil
+	}
 	for _, f := range []**os.File{&w.project, &w.upper} {
 		if *f != nil {
 			errs = append(errs, (*f).Close())
@@ -72,11 +86,7 @@ func (w *Workspace) Close() error {
 // OpenOld opens the content a change had in the project. Only a regular file is
 // opened; anything else is an error.
 func (w *Workspace) OpenOld(c Change) (*os.File, error) {
-	path := c.Path
-	if c.Kind == Renamed {
-		path = c.OldPath
-	}
-	f, _, err := beneath.File(w.project, path)
+	f, _, err := beneath.File(w.project, c.oldPath())
 	return f, err
 }
 

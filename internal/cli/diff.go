@@ -242,11 +242,10 @@ func isDir(f api.FileChange) bool {
 func shown(list []api.FileChange) []api.FileChange {
 	holds := map[string]bool{}
 	for _, f := range list {
-		for dir := f.FilePath; dir != "." && dir != "/"; {
-			if dir = filepath.Dir(dir); holds[dir] {
-				break
+		for _, path := range []string{f.FilePath, f.OldPath} {
+			for dir := filepath.Dir(path); dir != "." && dir != "/" && !holds[dir]; dir = filepath.Dir(dir) {
+				holds[dir] = true
 			}
-			holds[dir] = true
 		}
 	}
 	var out []api.FileChange

@@ -96,7 +96,7 @@ func (e *Engine) create(ctx context.Context, spec sandbox.Spec, src *workspace.S
 	}()
 	r := &sandbox.Record{
 		ID: sandbox.NewID(time.Now()), Spec: spec, Status: sandbox.Creating, ReviewStatus: sandbox.ReviewPending,
-		Driver: "overlay", DriverReason: "the kernel's overlayfs works here",
+		Driver:         firstDriver(spec),
 		IdempotencyKey: o.IdempotencyKey, RequestHash: o.RequestHash, CreatedAt: time.Now().UTC(),
 	}
 	if e.root {

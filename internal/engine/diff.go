@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/coop-dev/coop/internal/changes"
 	"github.com/coop-dev/coop/internal/changes/patch"
 	"github.com/coop-dev/coop/internal/review"
+	"github.com/coop-dev/coop/internal/rootfs"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
@@ -91,5 +91,9 @@ func (e *Engine) openChanges(r *sandbox.Record) (*changes.Workspace, error) {
 
 // layer is where a sandbox's writes to its workspace lie.
 func (e *Engine) layer(r *sandbox.Record) changes.Layer {
-	return changes.Layer{Dir: filepath.Join(e.dir(r.ID), "upper", "workspace"), Trusted: e.root}
+	dir := e.dir(r.ID)
+	if r.Driver == rootfs.Copy {
+		return changes.Layer{Dir: rootfs.Layer(dir), Manifest: rootfs.Manifest(dir)}
+	}
+	return changes.Layer{Dir: rootfs.Layer(dir), Trusted: e.root}
 }

@@ -37,12 +37,8 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 	}
 	files := rootfs.Params{Dir: e.dir(r.ID), Spec: r.Spec, IDBase: r.IDBase, Image: img, Workspace: src}
 	files.OwnerUID, files.OwnerGID = ownerInside(r.Spec.Agent.User)
-	mounts := begin(func() (*rootfs.Result, error) {
-		if err := e.build.Prepare(files, entitled != nil); err != nil {
-			return nil, err
-		}
-		return e.build.Build(ctx, files)
-	})
+	files.Driver = r.Driver
+	mounts := begin(func() (filesystem, error) { return e.makeFiles(ctx, files, entitled != nil) })
 	u.add(func() {
 		if res, merr := mounts.wait(); merr == nil {
 			res.Close()
@@ -78,6 +74,9 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 	in, missing, err := launch.Start(ctx, e.Program, params)
 	if err != nil {
 		return nil, err
+	}
+	if res, merr := mounts.wait(); merr == nil && entitled != nil {
+		r.Driver, r.DriverReason = res.driver, res.reason
 	}
 	for _, m := range missing {
 		r.Degraded = append(r.Degraded, sandbox.Degraded{Fence: m.Fence, Reason: m.Reason})

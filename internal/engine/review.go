@@ -231,6 +231,9 @@ func (e *Engine) openWorkspace(ctx context.Context, r *sandbox.Record) (*os.File
 	if l := e.running(r.ID); l != nil {
 		return e.workspaceInside(ctx, l)
 	}
+	if r.Driver == rootfs.Copy {
+		return os.Open(rootfs.Layer(e.dir(r.ID)))
+	}
 	src, err := workspace.Open(r.Spec.Workspace.Source, e.Home)
 	if err != nil {
 		return nil, err
@@ -437,8 +440,8 @@ func (e *Engine) recordBaseline(r *sandbox.Record) *promise[struct{}] {
 // compact makes a sandbox that is about to start see the project's files where
 // its own were approved or discarded.
 func (e *Engine) compact(r *sandbox.Record) {
-	if r.Spec.Workspace.Mode != sandbox.ModeOverlay {
-		return
+	if r.Spec.Workspace.Mode != sandbox.ModeOverlay || r.Driver == rootfs.Copy {
+		return // a copy is all the sandbox has
 	}
 	if err := review.Compact(e.reviewConfig(r)); err != nil {
 		e.Log.Warn("compact the layer", "sandbox", r.ID, "err", err)

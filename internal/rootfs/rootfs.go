@@ -40,18 +40,20 @@ type Params struct {
 	OwnerGID  uint32
 	Image     *hostimage.Image
 	Workspace *workspace.Source // nil for mode none
+	Driver    string            // of a workspace of mode overlay: Overlay or Copy
 }
 
 // Result is what PID 1 gets: Files[Root] is the root, Mounts name the others.
 type Result struct {
 	Files  []*os.File
 	Mounts []initproto.Mount
+	NoRepo error // why the original cannot be shown, with the copy driver
 }
 
 // Prepare makes the directories a sandbox writes into. One that is started again
 // finds its upper layers as they were, and new ones for trees the host has got
 // since.
-func (b *Builder) Prepare(p Params, fresh bool) error {
+func (b *Builder) Prepare(ctx context.Context, p Params, fresh bool) error {
 	for _, dir := range []string{"upper", "work", "merged"} {
 		if err := os.Mkdir(filepath.Join(p.Dir, dir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
@@ -64,6 +66,9 @@ func (b *Builder) Prepare(p Params, fresh bool) error {
 		if err := b.makeDir(filepath.Join(p.Dir, "work", t.name), 0o700, p.IDBase); err != nil {
 			return err
 		}
+	}
+	if err := b.prepareCopy(ctx, p); err != nil {
+		return err
 	}
 	if !fresh {
 		return nil
@@ -134,7 +139,7 @@ func trees(p Params) []tree {
 	for _, t := range p.Image.Trees {
 		list = append(list, tree{name: filepath.Base(t.Path), target: t.Path, mode: 0o755, lowers: []string{t.Shadow, t.Path}})
 	}
-	if p.Spec.Workspace.Mode == sandbox.ModeOverlay {
+	if p.Spec.Workspace.Mode == sandbox.ModeOverlay && p.Driver != Copy {
 		list = append(list, tree{name: "workspace", target: p.Spec.Workspace.Path, mode: p.Workspace.Mode})
 	}
 	return list
@@ -188,11 +193,11 @@ func (b *Builder) add(res *Result, p Params, t tree) error {
 		layers.Lowers = append(layers.Lowers, b.lower(&open, p.Workspace.Dir, uids, gids))
 	}
 	if open.err != nil {
-		return open.err
+		return workspaceError(t, open.err)
 	}
 	m, err := overlay.Mount(layers, overlay.Options{UserXattr: !b.Root})
 	if err != nil {
-		return err
+		return workspaceError(t, err)
 	}
 	res.put(m, initproto.Mount{Target: t.target, Root: t.name != "workspace"})
 	return nil
@@ -239,12 +244,21 @@ func (b *Builder) addWorkspace(res *Result, p Params) error {
 			return err
 		}
 	}
-	if w.Mode == sandbox.ModeOverlay && w.Repo {
-		if err := b.original(res, p); err != nil {
+	if w.Mode == sandbox.ModeOverlay && p.Driver == Copy {
+		if err := b.mountCopy(res, p); err != nil {
 			return err
 		}
 	}
-	return nil
+	if w.Mode != sandbox.ModeOverlay || !w.Repo {
+		return nil
+	}
+	err := b.original(res, p)
+	if p.Driver == Copy {
+		// The original is shown by an overlay too. Where there can be none, the
+		// sandbox has its copy and the record says that /repo is missing.
+		res.NoRepo, err = err, nil
+	}
+	return err
 }
 
 // original shows the project as it is. An overlay without an upper layer, not a

@@ -101,7 +101,7 @@ func params(t *testing.T, mode sandbox.Mode, repo bool) (*Builder, Params) {
 
 func build(t *testing.T, b *Builder, p Params) *Result {
 	t.Helper()
-	if err := b.Prepare(p, true); err != nil {
+	if err := b.Prepare(t.Context(), p, true); err != nil {
 		t.Fatal(err)
 	}
 	res, err := b.Build(t.Context(), p)
@@ -218,12 +218,12 @@ func TestNoWorkspace(t *testing.T) {
 // TestPrepareTwice: a sandbox that is started again finds its files.
 func TestPrepareTwice(t *testing.T) {
 	b, p := params(t, sandbox.ModeOverlay, false)
-	if err := b.Prepare(p, true); err != nil {
+	if err := b.Prepare(t.Context(), p, true); err != nil {
 		t.Fatal(err)
 	}
 	mine := filepath.Join(p.Dir, "upper", "workspace", "mine")
 	write(t, mine, "kept")
-	if err := b.Prepare(p, false); err != nil {
+	if err := b.Prepare(t.Context(), p, false); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(mine); err != nil || string(got) != "kept" {

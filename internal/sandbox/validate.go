@@ -208,11 +208,11 @@ func validIDs(s string) bool {
 
 func validateDriver(s Spec) error {
 	switch s.Driver {
-	case "auto", "overlay":
-	case "copy", "sqlite":
-		return Errorf(Unsupported, "driver %q is not there yet", s.Driver).WithHint("use overlay")
+	case "auto", "overlay", "copy":
+	case "sqlite":
+		return Errorf(Unsupported, "driver %q is not there yet", s.Driver).WithHint("use overlay or copy")
 	default:
-		return Errorf(Invalid, "unknown driver %q", s.Driver).WithHint("one of auto, overlay")
+		return Errorf(Invalid, "unknown driver %q", s.Driver).WithHint("one of auto, overlay, copy")
 	}
 	if s.Upper != "disk" && s.Upper != "tmpfs" {
 		return Errorf(Invalid, "unknown upper %q", s.Upper).WithHint("disk or tmpfs")

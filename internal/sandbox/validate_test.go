@@ -115,7 +115,7 @@ func TestValidateRefuses(t *testing.T) {
 		"user empty":              {func(s *Spec) { s.Agent.User = "" }, Invalid},
 		"user too long":           {func(s *Spec) { s.Agent.User = strings.Repeat("a", 65) }, Invalid},
 		"user with a newline":     {func(s *Spec) { s.Agent.User = "root\n" }, Invalid},
-		"driver of the future":    {func(s *Spec) { s.Driver = "copy" }, Unsupported},
+		"driver of the future":    {func(s *Spec) { s.Driver = "sqlite" }, Unsupported},
 		"unknown driver":          {func(s *Spec) { s.Driver = "zfs" }, Invalid},
 		"unknown upper":           {func(s *Spec) { s.Upper = "floppy" }, Invalid},
 		"label without name":      {func(s *Spec) { s.Labels = map[string]string{"": "x"} }, Invalid},

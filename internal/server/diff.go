@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"encoding/base64"
 	"fmt"
 	"io/fs"
@@ -85,16 +86,19 @@ func (s *Server) writePatch(w http.ResponseWriter, r *http.Request, ref string, 
 			began = true
 		}
 	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	var part []byte
 	err := s.cfg.Engine.Diff(r.Context(), ref, q, func(_ changes.Change, f patch.File) error {
 		begin()
-		_, err := w.Write(f.Append(nil))
+		part = f.Append(part[:0])
+		_, err := out.Write(part)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	begin()
-	return nil
+	return out.Flush()
 }
 
 // diffAnswer collects the JSON form.

@@ -3,6 +3,7 @@
 // the tools people compare with. Machines are noisy: the ratios count.
 //
 //	go run ./test/bench -coop bin/coop [-n 100]
+//	go run ./test/bench -coop bin/coop -projects 1000000 [-n 20]
 package main
 
 import (
@@ -18,16 +19,17 @@ import (
 func main() {
 	coop := flag.String("coop", "bin/coop", "the binary to measure")
 	n := flag.Int("n", 100, "interleaved rounds")
+	large := flag.Int("projects", 0, "instead: create and diff on projects of up to this many files")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *coop, *n); err != nil {
+	if err := run(ctx, *coop, *n, *large); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, bin string, n int) error {
+func run(ctx context.Context, bin string, n, large int) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return err
@@ -48,6 +50,9 @@ func run(ctx context.Context, bin string, n int) error {
 	}
 	defer box.stop()
 	describe(bin, n)
+	if large > 0 {
+		return projects(ctx, box, dir, large, n)
+	}
 	if err := measureAll(ctx, n, fl, box, peers(dir)); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,22 +38,30 @@ type Info struct {
 // Whiteout reports a character device 0/0, overlayfs' mark for a deletion.
 func (i Info) Whiteout() bool { return i.Mode&fs.ModeCharDevice != 0 && i.Rdev == 0 }
 
-// open is openat2 of a path beneath dir; "" is dir itself.
-func open(dir *os.File, path string, flags uint64) (*os.File, error) {
+func openat2(dir *os.File, path string, how *unix.OpenHow) (int, error) {
 	if path == "" {
 		path = "."
 	}
-	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: resolve}
 	for {
-		fd, err := unix.Openat2(int(dir.Fd()), path, &how)
+		fd, err := unix.Openat2(int(dir.Fd()), path, how)
 		if err == unix.EINTR || err == unix.EAGAIN { // EAGAIN: a rename elsewhere raced with the lookup
 			continue
 		}
 		if err != nil {
-			return nil, &fs.PathError{Op: "openat2", Path: path, Err: err}
+			return -1, &fs.PathError{Op: "openat2", Path: path, Err: err}
 		}
-		return os.NewFile(uintptr(fd), path), nil
+		return fd, nil
 	}
+}
+
+// open is openat2 of a path beneath dir; "" is dir itself.
+func open(dir *os.File, path string, flags uint64) (*os.File, error) {
+	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: resolve}
+	fd, err := openat2(dir, path, &how)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 // Dir opens a directory for reading its names.
@@ -69,19 +78,79 @@ func File(dir *os.File, path string) (*os.File, Info, error) {
 		return nil, Info{}, err
 	}
 	defer p.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(p.Fd()), &st); err != nil {
-		return nil, Info{}, &fs.PathError{Op: "fstat", Path: path, Err: err}
+	info, err := Opened(p)
+	if err != nil {
+		return nil, info, err
 	}
-	info := from(&st)
 	if !info.Mode.IsRegular() {
 		return nil, info, &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 	}
-	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(int(p.Fd())), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(int(p.Fd())), unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, info, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	return os.NewFile(uintptr(fd), path), info, nil
+}
+
+// Head is the beginning of a regular file, with what is known of the whole.
+type Head struct {
+	Info
+	Bytes  []byte
+	Xattrs []string // names of its extended attributes
+}
+
+// Read reads the beginning of a regular file into buf, in as few calls as can be:
+// a diff does it for every changed file. It opens the file at once, without
+// looking first. That is safe where the kernel lets nobody make a device, as in a
+// user namespace; a fifo is not waited for, and is not read from.
+func Read(dir *os.File, path string, buf []byte) (h Head, err error) {
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: resolve}
+	fd, err := openat2(dir, path, &how)
+	if err != nil {
+		return h, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return h, &fs.PathError{Op: "fstat", Path: path, Err: err}
+	}
+	if h.Info = from(&st); !h.Mode.IsRegular() {
+		return h, &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
+	}
+	if h.Xattrs, err = xattrNames(fd); err != nil {
+		return h, &fs.PathError{Op: "flistxattr", Path: path, Err: err}
+	}
+	n := 0
+	for n < len(buf) && int64(n) < h.Size {
+		m, err := unix.Read(fd, buf[n:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return h, &fs.PathError{Op: "read", Path: path, Err: err}
+		}
+		if m == 0 {
+			break
+		}
+		n += m
+	}
+	h.Bytes = buf[:n]
+	return h, nil
+}
+
+func xattrNames(fd int) ([]string, error) {
+	var small [512]byte
+	n, err := unix.Flistxattr(fd, small[:])
+	list := small[:max(n, 0)]
+	if err == unix.ERANGE {
+		large := make([]byte, 64<<10) // XATTR_LIST_MAX
+		n, err = unix.Flistxattr(fd, large)
+		list = large[:max(n, 0)]
+	}
+	if err == unix.EOPNOTSUPP || (err == nil && len(list) == 0) {
+		return nil, nil
+	}
+	return strings.Split(strings.TrimSuffix(string(list), "\x00"), "\x00"), err
 }
 
 // At looks at a path beneath dir; the last part may be anything.
@@ -91,9 +160,14 @@ func At(dir *os.File, path string) (Info, error) {
 		return Info{}, err
 	}
 	defer p.Close()
+	return Opened(p)
+}
+
+// Opened looks at an open file.
+func Opened(f *os.File) (Info, error) {
 	var st unix.Stat_t
-	if err := unix.Fstat(int(p.Fd()), &st); err != nil {
-		return Info{}, &fs.PathError{Op: "fstat", Path: path, Err: err}
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return Info{}, &fs.PathError{Op: "fstat", Path: f.Name(), Err: err}
 	}
 	return from(&st), nil
 }

@@ -54,7 +54,7 @@ func (h *host) run(ctx context.Context) []Check {
 	groups := []func(context.Context) []Check{
 		one(h.kernel),
 		func(context.Context) []Check { return []Check{h.usable} },
-		one(h.idmap), h.mounts, one(h.procMount), one(h.netns),
+		one(h.idmap), h.mounts, one(h.copying), one(h.procMount), one(h.netns),
 		one(h.seccomp), one(h.landlock), one(h.pidfd), one(h.clone3), one(h.cgroup),
 		one(h.homeDir), one(h.tiocsti), one(h.fuse), one(h.tun),
 	}
