@@ -23,7 +23,7 @@ q - ask no more; what was chosen so far is applied
 // ask goes through the hunks one after the other, like git add -p. What is sent
 // names each hunk by its id: what was seen is what is applied, or nothing is.
 func (o *approveOptions) ask(ctx context.Context, a *app, c *client.Client, ref string, paths []string, req *api.ApproveRequest) (*api.ApproveRequest, error) {
-	if !a.interactiveTest() && !a.canAsk() {
+	if !a.canAsk() {
 		return nil, &usageError{message: "-i needs a terminal", hint: "use --hunk PATH:N"}
 	}
 	d, err := c.Diff(ctx, ref, client.DiffOptions{Paths: paths})
@@ -48,12 +48,6 @@ func (o *approveOptions) ask(ctx context.Context, a *app, c *client.Client, ref 
 	}
 	return req, nil
 }
-
-// interactiveTest lets a test answer from a pipe.
-func (a *app) interactiveTest() bool { _, scripted := a.streams.In.(scriptedAnswers); return scripted }
-
-// scriptedAnswers is an input that stands for a person in a test.
-type scriptedAnswers interface{ Scripted() }
 
 // asker asks about one file after the other.
 type asker struct {

@@ -34,6 +34,7 @@ type Daemon struct {
 	Fail      func(method, path string) *api.Error // nil goes on
 	Signals   chan string                          // sent beside streams; nil makes them come as frames
 	Command   func(*Session)                       // what an attached command does
+	Extra     map[string]http.HandlerFunc          // by ServeMux pattern, set before Listen
 
 	mu        sync.Mutex
 	sandboxes []api.Sandbox // newest first
@@ -109,6 +110,9 @@ func (d *Daemon) handler() http.Handler {
 	mux.HandleFunc("GET /api/v1/doctor", answer(api.Doctor{OK: true, Mode: "user"}))
 	mux.HandleFunc("GET /api/v1/version", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, d.Version) })
 	mux.HandleFunc("POST /api/v1/shutdown", answer(nil))
+	for pattern, h := range d.Extra {
+		mux.HandleFunc(pattern, h)
+	}
 	return d.record(mux)
 }
 
