@@ -54,6 +54,7 @@ func (e *Engine) reviewHome() string { return filepath.Join(e.Home, "review") }
 type Approval struct {
 	review.Request
 	Version int64 // of the record; 0: any
+	Commits bool  // the agent's own commits, whole
 }
 
 // Approve applies changes of a sandbox to its project.
@@ -68,7 +69,11 @@ func (e *Engine) Approve(ctx context.Context, ref string, a Approval) (*review.R
 		if q.Files, err = cleanPaths(q.Files, r); err != nil {
 			return err
 		}
-		res, err = w.Approve(ctx, q)
+		if a.Commits {
+			res, err = w.ApproveCommits(ctx, q, func(ctx context.Context, base string) (io.ReadCloser, error) { return e.exportCommits(ctx, r, base) })
+		} else {
+			res, err = w.Approve(ctx, q)
+		}
 		if err == nil {
 			res.Notes = append(notes, res.Notes...)
 		}

@@ -168,6 +168,11 @@ func (r *Review) lines(p *pick) int {
 
 // apply does it: apply, remember, commit, write down.
 func (r *Review) apply(ctx context.Context, q Request, res *Result, picks []*pick) error {
+	return r.applyThen(ctx, q, res, picks, func(context.Context) {})
+}
+
+// applyThen also does what goes with the files, once they are in the project.
+func (r *Review) applyThen(ctx context.Context, q Request, res *Result, picks []*pick, then func(context.Context)) error {
 	edits, err := r.editsOf(picks, res)
 	if err != nil {
 		return err
@@ -197,6 +202,7 @@ func (r *Review) apply(ctx context.Context, q Request, res *Result, picks []*pic
 	if job != nil {
 		r.finishCommit(ctx, job, res)
 	}
+	then(ctx)
 	if err := r.count(ctx, res); err != nil {
 		return err
 	}

@@ -78,9 +78,9 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request) error {
 func approvalOf(req api.ApproveRequest) (engine.Approval, error) {
 	a := engine.Approval{Version: req.Version}
 	a.Flagged, a.Force, a.Auto = req.Flagged, req.Force, req.Auto
-	if req.Commits {
-		return a, sandbox.Errorf(sandbox.Unsupported, "taking over the agent's own commits is not there yet").
-			WithHint("approve the files and commit them: commit, or coop approve --commit")
+	a.Commits = req.Commits
+	if req.Commits && (len(req.Files)+len(req.FilesBase64)+len(req.Hunks) > 0 || req.Commit != nil || req.Auto || req.Force) {
+		return a, sandbox.Errorf(sandbox.Invalid, "commits are taken over whole: only flagged and version go with them")
 	}
 	var err error
 	if a.Files, err = rawPaths(req.Files, req.FilesBase64); err != nil {
