@@ -427,6 +427,20 @@ func (e *Engine) takeNotes(id sandbox.ID) []string {
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
+// ReviewNotes are what the next reviewers will be told.
+func (e *Engine) ReviewNotes() []string {
+	files, _ := os.ReadDir(e.reviewHome()) // none: nobody has reviewed anything yet
+	var out []string
+	for _, f := range files {
+		if id, ok := strings.CutSuffix(f.Name(), ".note"); ok {
+			if data, err := os.ReadFile(e.noteFile(sandbox.ID(id))); err == nil {
+				out = append(out, strings.Split(strings.TrimSpace(string(data)), "\n")...)
+			}
+		}
+	}
+	return out
+}
+
 // recordBaseline notes what the project is when a sandbox is made of it. Without
 // it fewer conflicts can be merged: no reason to make no sandbox.
 func (e *Engine) recordBaseline(r *sandbox.Record) *promise[struct{}] {

@@ -59,11 +59,11 @@ func (r *Review) Approve(ctx context.Context, q Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	picks, left, err := r.choose(list, choice{q.Files, q.Hunks, q.Flagged})
+	picks, left, notes, err := r.choose(list, choice{q.Files, q.Hunks, q.Flagged})
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Applied: []string{}, Conflicts: []Conflict{}, Flagged: left}
+	res := &Result{Applied: []string{}, Conflicts: []Conflict{}, Flagged: left, Notes: notes}
 	for _, p := range picks {
 		if err := r.read(p); err != nil {
 			return nil, err
@@ -197,7 +197,7 @@ func (r *Review) applyThen(ctx context.Context, q Request, res *Result, picks []
 	}
 	ctx = context.WithoutCancel(ctx) // applied is applied
 	if err := r.remember(res, picks, applied); err != nil {
-		return err
+		return unrecorded(err)
 	}
 	if job != nil {
 		r.finishCommit(ctx, job, res)
@@ -208,13 +208,19 @@ func (r *Review) applyThen(ctx context.Context, q Request, res *Result, picks []
 	}
 	if q.Book != nil {
 		if err := q.Book(ctx, res); err != nil {
-			return err
+			return unrecorded(err)
 		}
 	}
 	if err := applied.Forget(); err != nil {
 		res.Notes = append(res.Notes, "what was replaced could not be cleaned up yet: "+err.Error())
 	}
 	return nil
+}
+
+// unrecorded: the files are in the project, but our own books are behind. The
+// journal is still there, and the next recovery brings them up to date.
+func unrecorded(err error) error {
+	return fmt.Errorf("the changes are applied, but that could not be written down yet: %w", err)
 }
 
 func (r *Review) editsOf(picks []*pick, res *Result) ([]Edit, error) {
@@ -303,10 +309,14 @@ func (r *Review) rememberBase(e *entry, p *pick, merged bool) (err error) {
 	if merged {
 		b = p.body // the project has it, and more
 	}
-	if b == nil || b.file != nil || !(merged || p.partly) {
+	if b == nil || !(merged || p.partly) {
 		return nil
 	}
-	e.Base, err = r.state.saveBase(b.data, b.Sum)
+	data, err := b.Bytes()
+	if err != nil {
+		return nil //nolint:nilerr // too large to be merged later
+	}
+	e.Base, err = r.state.saveBase(data, b.Sum)
 	return err
 }
 

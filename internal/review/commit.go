@@ -273,11 +273,10 @@ func (r *Review) streamMode(b *bytes.Buffer, e Edit, quoted string) error {
 		return err
 	}
 	defer f.Close()
-	body, err := ReadBody(f, r.Dir, maxFile)
+	body, err := r.scratch.Read(f, maxFile)
 	if err != nil {
 		return err
 	}
-	defer body.Close()
 	return streamFile(b, body, modeWord(e.Perm), quoted)
 }
 

@@ -474,3 +474,43 @@ func TestRestoringNeverLeavesTheWorkspace(t *testing.T) {
 	agent.Wait()
 	same(t, contents(t, b.project)["d/e/f"], `false "base"`)
 }
+
+// TestNamesThatCannotBeApplied: they do not keep the rest from being approved.
+func TestNamesThatCannotBeApplied(t *testing.T) {
+	b := newBox(t, nil)
+	b.write("sub/.git", "gitdir: /evil") // a file: what a submodule has
+	b.write(".coop-1", "ours?")
+	b.write(strings.Repeat("d/", 300)+"f", "deep")
+	b.write("fine", "ok")
+	res := b.mustApprove(Request{})
+	got := contents(t, b.project)
+	for _, p := range []string{"sub/.git", ".coop-1"} {
+		if _, there := got[p]; there {
+			t.Errorf("%s was applied", p)
+		}
+		if _, err := b.approve(Request{Files: []string{p}}); sandbox.CodeOf(err) != sandbox.Denied {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	same(t, got["fine"], `false "ok"`)
+	if len(res.Notes) == 0 {
+		t.Error("nothing is said of what was left out")
+	}
+}
+
+// TestMuchContent: what does not fit into memory goes through a file.
+func TestMuchContent(t *testing.T) {
+	b := newBox(t, map[string]string{"text": lines(1, 3, nil)})
+	big := strings.Repeat("0123456789abcde\n", 1<<16) // 1 MiB
+	for i := range 70 {
+		b.write("f"+string(rune('A'+i)), big)
+	}
+	b.write("huge", strings.Repeat(big, 3))
+	b.write("text", lines(1, 3, map[int]string{2: "x"}))
+	b.mustApprove(Request{})
+	same(t, contents(t, b.project), contents(t, b.inside))
+	left, err := filepath.Glob(filepath.Join(b.config().Dir, "scratch-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}

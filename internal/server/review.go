@@ -22,6 +22,8 @@ type Reviewer interface {
 	Discard(ctx context.Context, ref string, files []string, version int64, actor string) (*review.Discarded, []string, engine.View, error)
 	Rebase(ctx context.Context, ref string, force bool, version int64, actor string) (*review.Rebased, []string, engine.View, error)
 	Conflicts(ctx context.Context, ref string) ([]review.Conflict, []string, error)
+	// ReviewNotes are what the next reviewers will be told.
+	ReviewNotes() []string
 	// AuditOf reads the lines about a file of the host, by its absolute path.
 	AuditOf(ctx context.Context, file string, limit int) ([]sandbox.AuditEntry, error)
 }
