@@ -53,7 +53,7 @@ type Change struct {
 	// file of a renamed directory is still the project's, at its old path.
 	from string
 
-	oldText, newText kept
+	kept *kept // content of small files, as it was when the list was made
 }
 
 // oldPath is where the change's old side is in the project.

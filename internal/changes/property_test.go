@@ -234,8 +234,9 @@ func bring(c Change, dir string, content []byte) error {
 func TestDiffIsExact(t *testing.T) {
 	drivers(t, func(t *testing.T, d driver) {
 		checkDriver(t, d)
+		top := tempDir(t, d)
 		rapid.Check(t, func(rt *rapid.T) {
-			dir, err := os.MkdirTemp(t.TempDir(), "")
+			dir, err := os.MkdirTemp(top, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -259,7 +260,7 @@ func TestDiffIsExact(t *testing.T) {
 
 func checkDriver(t *testing.T, d driver) {
 	t.Helper()
-	dir := t.TempDir()
+	dir := tempDir(t, d)
 	mkdir(t, filepath.Join(dir, "project"))
 	_, unmount, err := workspaceOf(dir, d)
 	if err != nil {
@@ -293,11 +294,16 @@ func checkExact(t *rapid.T, m *mounted, dir string) {
 }
 
 func checkGit(t *rapid.T, w *Workspace, m *mounted, list []Change, dir string) {
-	var text []byte
-	err := w.Patch(context.Background(), list, Limits{}, func(_ Change, f patch.File) error {
-		text = f.Append(text)
+	var text, late []byte
+	err := w.Patch(context.Background(), list, Limits{}, func(c Change, f patch.File) error {
+		if c.Late() {
+			late = f.Append(late)
+		} else {
+			text = f.Append(text)
+		}
 		return nil
 	})
+	text = append(text, late...)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

@@ -20,8 +20,7 @@ type DiffQuery struct {
 	Limits changes.Limits // zero fields are the defaults
 }
 
-// Diff calls each for every change of a sandbox's workspace, in the order of a
-// patch. It reads the layer of a running sandbox as well as that of a stopped
+// Diff calls each for every change of a sandbox's workspace, sorted by path. It reads the layer of a running sandbox as well as that of a stopped
 // one, and never writes to it.
 func (e *Engine) Diff(ctx context.Context, ref string, q DiffQuery, each func(changes.Change, patch.File) error) error {
 	r, err := e.Store.Resolve(ctx, ref)

@@ -2,12 +2,14 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -55,11 +57,11 @@ func (s *Server) diff(w http.ResponseWriter, r *http.Request) error {
 		return s.writePatch(w, r, ref, query)
 	}
 	query.Text = detail != "names"
-	answer := diffAnswer{full: detail == "full"}
+	answer := newDiffAnswer(w, detail == "full")
 	if err := s.cfg.Engine.Diff(r.Context(), ref, query, answer.add); err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, answer.finish())
+	return answer.finish()
 }
 
 // oneOf reads a parameter with a fixed set of values, the first being the default.
@@ -75,37 +77,83 @@ func oneOf(q url.Values, name string, values ...string) (string, error) {
 	return "", sandbox.Errorf(sandbox.Invalid, "%s %.32q is not one of %s", name, q.Get(name), strings.Join(values, ", "))
 }
 
-func (s *Server) writePatch(w http.ResponseWriter, r *http.Request, ref string, q engine.DiffQuery) error {
-	q.Limits.TotalBytes = patchBytes
-	began := false
-	begin := func() {
-		if !began {
-			w.Header().Set("Content-Type", "text/x-diff")
-			w.Header().Set("Cache-Control", "no-store")
-			w.WriteHeader(http.StatusOK)
-			began = true
-		}
-	}
-	out := bufio.NewWriterSize(w, 1<<16)
-	var part []byte
-	err := s.cfg.Engine.Diff(r.Context(), ref, q, func(_ changes.Change, f patch.File) error {
-		begin()
-		part = f.Append(part[:0])
-		_, err := out.Write(part)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	begin()
-	return out.Flush()
+// lateText is a patch that is written while it is made, but for the parts that
+// must come last.
+type lateText struct {
+	out  io.Writer
+	part []byte
+	late []byte
 }
 
-// diffAnswer collects the JSON form.
+func (t *lateText) add(c changes.Change, f patch.File) error {
+	if c.Late() {
+		t.late = f.Append(t.late)
+		return nil
+	}
+	t.part = f.Append(t.part[:0])
+	_, err := t.out.Write(t.part)
+	return err
+}
+
+func (t *lateText) finish() error {
+	_, err := t.out.Write(t.late)
+	return err
+}
+
+// begun sends the header with the first byte, so that an error before it is still
+// an error.
+type begun struct {
+	http.ResponseWriter
+	kind string
+	done bool
+}
+
+func (b *begun) Write(p []byte) (int, error) {
+	if !b.done {
+		b.Header().Set("Content-Type", b.kind)
+		b.Header().Set("Cache-Control", "no-store")
+		b.WriteHeader(http.StatusOK)
+		b.done = true
+	}
+	return b.ResponseWriter.Write(p)
+}
+
+func (s *Server) writePatch(w http.ResponseWriter, r *http.Request, ref string, q engine.DiffQuery) error {
+	q.Limits.TotalBytes = patchBytes
+	to := &begun{ResponseWriter: w, kind: "text/x-diff"}
+	out := bufio.NewWriterSize(to, 1<<16)
+	text := lateText{out: out}
+	if err := s.cfg.Engine.Diff(r.Context(), ref, q, text.add); err != nil {
+		return err
+	}
+	if err := text.finish(); err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	_, err := to.Write(nil) // an empty patch has a header too
+	return err
+}
+
+// diffAnswer writes api.Diff while it is made: a list may have half a million
+// files. Only the text is collected, which has a limit of its own.
 type diffAnswer struct {
-	full bool
-	out  api.Diff
-	text []byte
+	full   bool
+	out    *bufio.Writer
+	enc    *json.Encoder
+	files  int
+	text   bytes.Buffer
+	parts  lateText
+	totals api.DiffTotals
+}
+
+func newDiffAnswer(w http.ResponseWriter, full bool) *diffAnswer {
+	d := &diffAnswer{full: full, out: bufio.NewWriterSize(&begun{ResponseWriter: w, kind: "application/json"}, 1<<16)}
+	d.enc = json.NewEncoder(d.out)
+	d.enc.SetEscapeHTML(false)
+	d.parts.out = &d.text
+	return d
 }
 
 func (d *diffAnswer) add(c changes.Change, f patch.File) error {
@@ -124,36 +172,53 @@ func (d *diffAnswer) add(c changes.Change, f patch.File) error {
 		}
 	}
 	if d.full {
-		d.text = f.Append(d.text)
+		if err := d.parts.add(c, f); err != nil {
+			return err
+		}
 	}
-	d.out.Files = append(d.out.Files, fc)
 	d.count(c, fc)
-	return nil
+	return d.file(fc)
 }
 
-func (d *diffAnswer) finish() api.Diff {
-	if d.out.Files == nil {
-		d.out.Files = []api.FileChange{}
+func (d *diffAnswer) file(fc api.FileChange) error {
+	lead := ","
+	if d.files == 0 {
+		lead = `{"files":[`
 	}
-	// The text is in the order of a patch, the list in that of the paths.
-	sort.SliceStable(d.out.Files, func(i, j int) bool { return rawPath(d.out.Files[i]) < rawPath(d.out.Files[j]) })
-	d.out.UnifiedDiff = string(d.text)
-	if !utf8.Valid(d.text) {
-		d.out.UnifiedDiff, d.out.Encoding = base64.StdEncoding.EncodeToString(d.text), "base64"
+	d.files++
+	if _, err := d.out.WriteString(lead); err != nil {
+		return err
 	}
-	return d.out
+	return d.enc.Encode(fc)
 }
 
-func rawPath(f api.FileChange) string {
-	if f.FilePathBase64 == "" {
-		return f.FilePath
+// finish writes what follows the files: the rest of an api.Diff without any.
+func (d *diffAnswer) finish() error {
+	if err := d.parts.finish(); err != nil {
+		return err
 	}
-	raw, _ := base64.StdEncoding.DecodeString(f.FilePathBase64) // our own
-	return string(raw)
+	rest := api.Diff{Files: []api.FileChange{}, UnifiedDiff: d.text.String(), Totals: d.totals}
+	if !utf8.Valid(d.text.Bytes()) {
+		rest.UnifiedDiff, rest.Encoding = base64.StdEncoding.EncodeToString(d.text.Bytes()), "base64"
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(rest); err != nil {
+		return err
+	}
+	text := b.Bytes()
+	if d.files > 0 {
+		text = bytes.TrimPrefix(text, []byte(`{"files":[`))
+	}
+	if _, err := d.out.Write(text); err != nil {
+		return err
+	}
+	return d.out.Flush()
 }
 
 func (d *diffAnswer) count(c changes.Change, fc api.FileChange) {
-	t := &d.out.Totals
+	t := &d.totals
 	t.Additions += fc.Additions
 	t.Deletions += fc.Deletions
 	switch fc.Status {
