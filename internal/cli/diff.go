@@ -33,11 +33,13 @@ Paths are relative to the current directory, or as the sandbox sees them.`,
 	}
 	cmd.Flags().BoolVar(&o.stat, "stat", false, "one line a file, with the number of lines")
 	cmd.Flags().BoolVar(&o.nameOnly, "name-only", false, "only the names")
-	cmd.MarkFlagsMutuallyExclusive("stat", "name-only")
 	return cmd
 }
 
 func diff(ctx context.Context, a *app, o diffOptions, args []string) error {
+	if o.stat && o.nameOnly {
+		return &usageError{message: "--stat and --name-only exclude each other", hint: "coop diff --help"}
+	}
 	c, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -58,7 +60,7 @@ func diff(ctx context.Context, a *app, o diffOptions, args []string) error {
 		query.Detail = "stat"
 	case o.nameOnly || a.flags.quiet:
 		query.Detail = "names"
-	case !a.colours():
+	case !a.onTerminal():
 		return a.patch(ctx, c, ref, paths)
 	}
 	d, err := c.Diff(ctx, ref, query)
