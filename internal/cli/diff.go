@@ -67,15 +67,35 @@ func diff(ctx context.Context, a *app, o diffOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case a.flags.json:
+	if a.flags.json {
 		return a.printJSON(d)
+	}
+	exactNames(d)
+	switch {
 	case o.stat:
 		return a.page(ctx, func(p *painter) { p.stat(d) })
 	case query.Detail == "names":
 		return a.page(ctx, func(p *painter) { p.names(d) })
 	}
 	return a.page(ctx, func(p *painter) { p.diff(d) })
+}
+
+// exactNames puts names that are not UTF-8 in their place; whatever prints them
+// escapes the bytes.
+func exactNames(d *api.Diff) {
+	for i := range d.Files {
+		f := &d.Files[i]
+		f.FilePath = exactName(f.FilePath, f.FilePathBase64)
+		f.OldPath = exactName(f.OldPath, f.OldPathBase64)
+	}
+}
+
+func exactName(shown, exact string) string {
+	raw, err := base64.StdEncoding.DecodeString(exact)
+	if exact == "" || err != nil {
+		return shown
+	}
+	return string(raw)
 }
 
 // workspacePaths makes what a person names relative to the workspace. Someone
@@ -117,6 +137,7 @@ func (a *app) patch(ctx context.Context, c *client.Client, ref string, paths []s
 	if err != nil {
 		return err
 	}
+	exactNames(d)
 	for _, f := range d.Files {
 		for _, why := range f.Flagged {
 			a.note("flagged: %s: %s", f.FilePath, why)
@@ -186,10 +207,7 @@ func (p *painter) diff(d *api.Diff) {
 
 func (p *painter) hunkLine(l, encoding string) {
 	if encoding == "base64" {
-		raw, err := base64.StdEncoding.DecodeString(l)
-		if err == nil {
-			l = string(raw)
-		}
+		l = exactName(l, l)
 	}
 	colour := ""
 	switch {
