@@ -77,11 +77,16 @@ func (e *Engine) openChanges(r *sandbox.Record) (*changes.Workspace, error) {
 			WithHint("only mode overlay holds them back from the project")
 	}
 	w, err := changes.Open(r.Spec.Workspace.Source, e.layer(r))
-	if errors.Is(err, fs.ErrNotExist) {
+	var missing *fs.PathError
+	if !errors.As(err, &missing) || !errors.Is(err, fs.ErrNotExist) {
+		return w, err
+	}
+	if missing.Path == r.Spec.Workspace.Source {
 		return nil, sandbox.Errorf(sandbox.Unavailable, "the project %s of sandbox %s is gone: %w", r.Spec.Workspace.Source, r.Spec.Name, err).
 			WithHint("put it back where it was; the sandbox still has its changes")
 	}
-	return w, err
+	return nil, sandbox.Errorf(sandbox.Conflict, "sandbox %s is %s and has no workspace", r.Spec.Name, r.Status).
+		WithHint("ask again when it is running")
 }
 
 // layer is where a sandbox's writes to its workspace lie.
