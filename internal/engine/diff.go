@@ -57,7 +57,7 @@ func workspacePaths(list []string, root string) ([]string, error) {
 	var out []string
 	for _, p := range list {
 		clean := path.Clean(p)
-		if clean == root || clean == "." {
+		if p != "" && (clean == root || clean == ".") {
 			return nil, nil
 		}
 		clean = strings.TrimPrefix(clean, strings.TrimSuffix(root, "/")+"/")
