@@ -60,6 +60,12 @@ type asker struct {
 }
 
 func (s *asker) file(ctx context.Context, f api.FileChange) error {
+	if f.Fingerprint != "" && f.FilePathBase64 == "" { // what was seen is what is applied
+		if s.req.Fingerprints == nil {
+			s.req.Fingerprints = map[string]string{}
+		}
+		s.req.Fingerprints[f.FilePath] = f.Fingerprint
+	}
 	s.p.line(bold, "%s", title(f))
 	s.p.remarks(f)
 	if len(f.Hunks) == 0 || f.ChangeType == "added" || f.ChangeType == "deleted" {

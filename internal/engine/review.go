@@ -260,7 +260,7 @@ func (e *Engine) workspaceInside(ctx context.Context, l *live) (*os.File, error)
 		return nil, err
 	}
 	defer root.Close()
-	f, err := within.OpenDir(root, strings.TrimPrefix(l.spec.Workspace.Path, "/"))
+	f, err := within.OpenMounted(root, strings.TrimPrefix(l.spec.Workspace.Path, "/"))
 	if err != nil {
 		return nil, err
 	}
@@ -467,8 +467,9 @@ func (e *Engine) compact(r *sandbox.Record) {
 	}
 }
 
-// unsettled leaves out of a list what was approved or discarded already.
-func (e *Engine) unsettled(r *sandbox.Record, list []changes.Change) ([]changes.Change, error) {
+// unsettled leaves out of a list what was approved or discarded already. With
+// stamps, each change is marked with how it looks now.
+func (e *Engine) unsettled(r *sandbox.Record, list []changes.Change, stamps bool) ([]changes.Change, error) {
 	state, err := review.LoadState(review.DirOf(e.dir(r.ID)))
 	if err != nil {
 		return nil, err
@@ -478,7 +479,18 @@ func (e *Engine) unsettled(r *sandbox.Record, list []changes.Change) ([]changes.
 		return nil, err
 	}
 	defer layer.Close()
-	return state.Unsettled(list, layer)
+	if list, err = state.Unsettled(list, layer); err != nil || !stamps {
+		return list, err
+	}
+	project, err := os.Open(r.Spec.Workspace.Source)
+	if err != nil {
+		return nil, err
+	}
+	defer project.Close()
+	for i := range list {
+		list[i].Fingerprint = review.Fingerprint(project, layer, list[i])
+	}
+	return list, nil
 }
 
 // AuditOf reads who put a file of a project there, newest first.

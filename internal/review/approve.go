@@ -21,6 +21,7 @@ import (
 type Request struct {
 	Files   []string // none, and no hunks: everything that is not flagged
 	Hunks   []HunkRef
+	Seen    map[string]string // fingerprints of what the reviewer saw, by path
 	Flagged bool
 	Force   bool
 	Auto    bool // only within the policy's thresholds
@@ -65,6 +66,9 @@ func (r *Review) Approve(ctx context.Context, q Request) (*Result, error) {
 	}
 	res := &Result{Applied: []string{}, Conflicts: []Conflict{}, Flagged: left, Notes: notes}
 	for _, p := range picks {
+		if err := r.asSeen(p, q.Seen); err != nil {
+			return nil, err
+		}
 		if err := r.read(p); err != nil {
 			return nil, err
 		}

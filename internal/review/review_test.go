@@ -514,3 +514,47 @@ func TestMuchContent(t *testing.T) {
 		t.Errorf("%v, %v", left, err)
 	}
 }
+
+// TestSeenIsWhatArrives: a file the agent writes to between the look and the
+// approve is refused, when the reviewer says what they saw.
+func TestSeenIsWhatArrives(t *testing.T) {
+	b := newBox(t, map[string]string{"f": "1"})
+	b.write("f", "2")
+	b.write("g", "2")
+	look := func() map[string]string {
+		r := b.open()
+		defer r.Close()
+		list, err := r.List(t.Context())
+		must(t, err)
+		out := map[string]string{}
+		for _, c := range list {
+			out[c.Path] = Fingerprint(r.project, r.layer, c)
+		}
+		return out
+	}
+	first := look()
+	same(t, look(), first)
+	b.later()
+	b.write("f", "3")
+	_, err := b.approve(Request{Seen: first})
+	wantError(t, err, sandbox.Conflict, "another than it was")
+	b.mustApprove(Request{Files: []string{"g"}, Seen: first})
+	b.mustApprove(Request{Seen: look()})
+	same(t, b.read("f"), "3")
+}
+
+// TestMountsInTheProject: what is mounted in the project is not part of it.
+func TestMountsInTheProject(t *testing.T) {
+	b := newBox(t, map[string]string{"sub/f": "under the mount"})
+	b.write("sub/f", "agent")
+	b.write("sub/new", "agent")
+	other := filepath.Join(b.project, "sub")
+	if err := unix.Mount("tmpfs", other, "tmpfs", 0, ""); err != nil {
+		t.Skipf("needs a mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(other, unix.MNT_DETACH) })
+	if res, err := b.approve(Request{}); err == nil {
+		t.Errorf("%+v", res)
+	}
+	same(t, len(contents(t, other)), 1)
+}

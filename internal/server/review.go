@@ -84,6 +84,7 @@ func approvalOf(req api.ApproveRequest) (engine.Approval, error) {
 	if req.Commits && (len(req.Files)+len(req.FilesBase64)+len(req.Hunks) > 0 || req.Commit != nil || req.Auto || req.Force) {
 		return a, sandbox.Errorf(sandbox.Invalid, "commits are taken over whole: only flagged and version go with them")
 	}
+	a.Seen = req.Fingerprints
 	var err error
 	if a.Files, err = rawPaths(req.Files, req.FilesBase64); err != nil {
 		return a, err

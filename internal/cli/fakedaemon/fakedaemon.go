@@ -30,6 +30,7 @@ type Daemon struct {
 	PageSize  int                                  // of lists; 0 is no limit
 	Degraded  []api.Degraded                       // of new sandboxes
 	Processes []api.Process                        // of every sandbox
+	Diff      *api.Diff                            // of every sandbox
 	Version   api.Version                          // of the daemon
 	Fail      func(method, path string) *api.Error // nil goes on
 	Signals   chan string                          // sent beside streams; nil makes them come as frames
@@ -105,6 +106,7 @@ func (d *Daemon) handler() http.Handler {
 		io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("GET /api/v1/sandboxes/{ref}/diff", d.diff)
 	mux.HandleFunc("GET /api/v1/audit", answer(api.List[api.AuditEntry]{Items: []api.AuditEntry{{Event: "create"}}, Total: 1}))
 	mux.HandleFunc("GET /api/v1/health", answer(api.Health{Status: "ok", Driver: "overlayfs", Sandboxes: 2, Running: 1}))
 	mux.HandleFunc("GET /api/v1/doctor", answer(api.Doctor{OK: true, Mode: "user"}))
