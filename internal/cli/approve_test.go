@@ -20,16 +20,15 @@ import (
 // reviewDaemon answers a diff and keeps what is approved.
 type reviewDaemon struct {
 	*fakedaemon.Daemon
-	diff     api.Diff
 	answers  []api.ApproveResult
 	approved []api.ApproveRequest
 }
 
 func newReviewDaemon(t *testing.T, d api.Diff, answers ...api.ApproveResult) *reviewDaemon {
 	t.Helper()
-	r := &reviewDaemon{Daemon: fakedaemon.New(t), diff: d, answers: answers}
+	r := &reviewDaemon{Daemon: fakedaemon.New(t), answers: answers}
+	r.Diff = &d
 	r.Extra = map[string]http.HandlerFunc{
-		"GET /api/v1/sandboxes/{ref}/diff": func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(r.diff) },
 		"POST /api/v1/sandboxes/{ref}/approve": func(w http.ResponseWriter, req *http.Request) {
 			var q api.ApproveRequest
 			_ = json.NewDecoder(req.Body).Decode(&q)
