@@ -15,7 +15,9 @@ import (
 )
 
 // reviewed is a sandbox over a project with a few files.
-func (w *world) reviewed(policy sandbox.Review) (View, string) {
+func (w *world) reviewed(policy sandbox.Review) (View, string) { return w.reviewedBy("auto", policy) }
+
+func (w *world) reviewedBy(driver string, policy sandbox.Review) (View, string) {
 	w.t.Helper()
 	project, err := filepath.EvalSymlinks(w.t.TempDir())
 	w.must(err)
@@ -23,7 +25,7 @@ func (w *world) reviewed(policy sandbox.Review) (View, string) {
 		w.must(os.MkdirAll(filepath.Dir(filepath.Join(project, name)), 0o755))
 		w.must(os.WriteFile(filepath.Join(project, name), []byte(text), 0o644))
 	}
-	return w.make(sandbox.Spec{Workspace: sandbox.Workspace{Source: project, Mode: sandbox.ModeOverlay, Repo: true}, Review: policy}), project
+	return w.make(sandbox.Spec{Workspace: sandbox.Workspace{Source: project, Mode: sandbox.ModeOverlay, Repo: true}, Review: policy, Driver: driver}), project
 }
 
 func (w *world) must(err error) {
@@ -71,8 +73,14 @@ const mess = `echo two > f; rm g; mkdir -p new/deep; echo n > new/deep/n; rm -r 
 // TestReviewOfARunningSandbox: the layer is only read; what is dropped is written
 // through PID 1's own mount, and programs inside see it at once.
 func TestReviewOfARunningSandbox(t *testing.T) {
+	for _, driver := range []string{"overlay", "copy"} {
+		t.Run(driver, func(t *testing.T) { reviewRunning(t, driver) })
+	}
+}
+
+func reviewRunning(t *testing.T, driver string) {
 	w := newWorld(t)
-	v, project := w.reviewed(sandbox.Review{})
+	v, project := w.reviewedBy(driver, sandbox.Review{})
 	w.sh(v, mess)
 	res, now, err := w.Approve(t.Context(), string(v.ID), Approval{Request: review.Request{Files: []string{"f", "/workspace/new"}, Actor: "uid:7"}})
 	w.must(err)
@@ -104,8 +112,14 @@ func (w *world) traced(v View, file string) {
 }
 
 func TestReviewOfAStoppedSandbox(t *testing.T) {
+	for _, driver := range []string{"overlay", "copy"} {
+		t.Run(driver, func(t *testing.T) { reviewStopped(t, driver) })
+	}
+}
+
+func reviewStopped(t *testing.T, driver string) {
 	w := newWorld(t)
-	v, project := w.reviewed(sandbox.Review{})
+	v, project := w.reviewedBy(driver, sandbox.Review{})
 	w.sh(v, mess)
 	_, err := w.Stop(t.Context(), string(v.ID), 0, "test")
 	w.must(err)
@@ -120,6 +134,10 @@ func TestReviewOfAStoppedSandbox(t *testing.T) {
 	w.want(w.pending(v), "")
 	_, err = w.Start(t.Context(), string(v.ID), "test")
 	w.must(err)
+	if driver == "copy" { // all the sandbox has
+		w.want(w.sh(v, "cat f g dir/a; ls"), "two\ng\na\ndir\nf\ng")
+		return
+	}
 	// What was settled lies in the layer no more: the project shows.
 	w.want(w.sh(v, "cat f g dir/a; ls"), "the person's\nthe person's\na\ndir\nf\ng")
 }
