@@ -7,7 +7,7 @@ INIT    := internal/launch/initbin/embed/coop-init
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 export CGO_ENABLED = 0
 
-.PHONY: build test demo bench lint clean
+.PHONY: build test demo bench bench-projects lint clean
 
 build:
 	go build -trimpath -ldflags '-s -w' -o $(INIT) ./cmd/coop-init
@@ -25,6 +25,10 @@ demo: build
 N ?= 100
 bench: build
 	go run ./test/bench -coop bin/coop -n $(N)
+
+# Create and diff on projects of up to a million files; takes a quarter of an hour.
+bench-projects: build
+	go run ./test/bench -coop bin/coop -projects 1000000 -n 10
 
 lint:
 	bash test/lint.sh

@@ -29,9 +29,10 @@ type FileChange struct {
 	Similarity     int      `json:"similarity,omitempty"` // renamed: percent
 	Additions      int      `json:"additions"`            // lines
 	Deletions      int      `json:"deletions"`
-	Flagged        []string `json:"flagged"`          // why a person should look twice
-	Status         string   `json:"status"`           // pending, denied, refused
-	Reason         string   `json:"reason,omitempty"` // of denied and refused, or why the content is not shown
+	Fingerprint    string   `json:"fingerprint,omitempty"` // of how both sides look now; see approve
+	Flagged        []string `json:"flagged"`               // why a person should look twice
+	Status         string   `json:"status"`                // pending, denied, refused
+	Reason         string   `json:"reason,omitempty"`      // of denied and refused, or why the content is not shown
 	Hunks          []Hunk   `json:"hunks"`
 }
 

@@ -25,6 +25,9 @@ type Health struct {
 	Sandboxes int     `json:"sandboxes"`
 	Running   int     `json:"running"`
 	Checks    []Check `json:"checks"`
+	// Notes are what somebody should know who looks: an approve that was
+	// interrupted and how it was ended. A review of that sandbox takes them away.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Version is the answer of GET /version.

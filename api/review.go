@@ -38,15 +38,18 @@ type HunkRef struct {
 // ApproveRequest applies changes to the project. Without files and hunks it is
 // about everything that is pending and not flagged.
 type ApproveRequest struct {
-	Files       []string       `json:"files,omitempty"`       // files, and directories with all that is in them
-	FilesBase64 []string       `json:"filesBase64,omitempty"` // more of them, whose names are not UTF-8
-	Hunks       []HunkRef      `json:"hunks,omitempty"`
-	Flagged     bool           `json:"flagged,omitempty"` // flagged files are part of "everything" too
-	Force       bool           `json:"force,omitempty"`   // overwrite what has changed on both sides; a copy is kept
-	Auto        bool           `json:"auto,omitempty"`    // only within the policy's autoApprove
-	Commit      *CommitRequest `json:"commit,omitempty"`
-	Commits     bool           `json:"commits,omitempty"` // take over the agent's own git commits
-	Version     int64          `json:"version,omitempty"` // of the sandbox; another one is a conflict
+	Files       []string  `json:"files,omitempty"`       // files, and directories with all that is in them
+	FilesBase64 []string  `json:"filesBase64,omitempty"` // more of them, whose names are not UTF-8
+	Hunks       []HunkRef `json:"hunks,omitempty"`
+	// Fingerprints are what the diff said of files, by path: a file that was
+	// written to since is a conflict, so that nothing arrives that was not seen.
+	Fingerprints map[string]string `json:"fingerprints,omitempty"`
+	Flagged      bool              `json:"flagged,omitempty"` // flagged files are part of "everything" too
+	Force        bool              `json:"force,omitempty"`   // overwrite what has changed on both sides; a copy is kept
+	Auto         bool              `json:"auto,omitempty"`    // only within the policy's autoApprove
+	Commit       *CommitRequest    `json:"commit,omitempty"`
+	Commits      bool              `json:"commits,omitempty"` // take over the agent's own git commits
+	Version      int64             `json:"version,omitempty"` // of the sandbox; another one is a conflict
 }
 
 // CommitRequest asks for a git commit of exactly what is applied. Author is

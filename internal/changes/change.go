@@ -49,11 +49,15 @@ type Change struct {
 	Denied     string   // policy that keeps it from ever being applied (".git/**"); "" when pending
 	Refused    string   // why it can never be applied: a device, a fifo, a socket, setuid, …
 
+	// Fingerprint is how both sides looked when the list was made, for who wants
+	// to approve exactly that. It is set by whoever shows the list to people.
+	Fingerprint string
+
 	// from is where the workspace's content lies when it is not in the layer: a
 	// file of a renamed directory is still the project's, at its old path.
 	from string
 
-	oldText, newText kept
+	kept *kept // content of small files, as it was when the list was made
 }
 
 // oldPath is where the change's old side is in the project.

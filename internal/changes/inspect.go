@@ -21,11 +21,8 @@ const (
 	keepTotalBytes = 32 << 20
 )
 
-// kept is the content of a small file as it was when the list was made.
-type kept struct {
-	ok   bool
-	text string
-}
+// kept is the content of both sides, nil where it was not kept.
+type kept struct{ old, new []byte }
 
 // judged completes the list: what the policy denies, what was renamed, what the
 // contents are, what is flagged.
@@ -62,13 +59,14 @@ type reader struct {
 	left int
 }
 
-func (r *reader) read(dir *os.File, path string) (h beneath.Head, k kept, err error) {
+// read gives the beginning of a file, and all of it to keep when it is small.
+func (r *reader) read(dir *os.File, path string) (h beneath.Head, whole []byte, err error) {
 	h, err = beneath.Read(dir, path, r.buf)
 	if err != nil || int64(len(h.Bytes)) != h.Size || len(h.Bytes) > r.left {
-		return h, kept{}, err
+		return h, nil, err
 	}
 	r.left -= len(h.Bytes)
-	return h, kept{true, string(h.Bytes)}, nil
+	return h, append([]byte{}, h.Bytes...), nil
 }
 
 // inspect looks at the contents of one change.
@@ -87,13 +85,20 @@ func (w *walker) inspect(c *Change, r *reader) {
 	if !old || c.Kind == ModeOnly || c.Unreadable != "" || c.Refused != "" {
 		return
 	}
-	h, k, err := r.read(w.project, c.oldPath())
+	h, whole, err := r.read(w.project, c.oldPath())
 	if err != nil {
 		c.Unreadable = unreadable("in the project", err)
 		return
 	}
-	c.oldText = k
+	c.keep().old = whole
 	c.Binary = c.Binary || isBinary(h.Bytes)
+}
+
+func (c *Change) keep() *kept {
+	if c.kept == nil {
+		c.kept = &kept{}
+	}
+	return c.kept
 }
 
 func (w *walker) inspectNew(c *Change, r *reader) {
@@ -101,7 +106,7 @@ func (w *walker) inspectNew(c *Change, r *reader) {
 	if c.from != "" {
 		dir, path = w.project, c.from
 	}
-	h, k, err := r.read(dir, path)
+	h, whole, err := r.read(dir, path)
 	switch {
 	case err != nil:
 		c.Unreadable = unreadable("in the workspace", err)
@@ -110,7 +115,7 @@ func (w *walker) inspectNew(c *Change, r *reader) {
 	case c.from == "" && slices.ContainsFunc(h.Xattrs, w.layer.foreign):
 		c.Refused = errMetacopy.Error()
 	case c.Kind != ModeOnly:
-		c.newText = k
+		c.keep().new = whole
 		c.Binary = isBinary(h.Bytes)
 	}
 }

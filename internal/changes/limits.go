@@ -9,7 +9,7 @@ type Limits struct {
 
 // DefaultLimits are those of a diff that names none.
 func DefaultLimits() Limits {
-	return Limits{FileBytes: 4 << 20, TotalBytes: 64 << 20, Changes: 1 << 20}
+	return Limits{FileBytes: 4 << 20, TotalBytes: 16 << 20, Changes: 1 << 19}
 }
 
 func (l Limits) withDefaults() Limits {

@@ -60,7 +60,7 @@ func wantList(t *testing.T, list []Change, want string) {
 func merged(t *testing.T, setup func(project string), work func(m *mounted), check func(t *testing.T, m *mounted, w *Workspace)) {
 	t.Helper()
 	drivers(t, func(t *testing.T, d driver) {
-		dir := t.TempDir()
+		dir := tempDir(t, d)
 		mkdir(t, filepath.Join(dir, "project"))
 		setup(filepath.Join(dir, "project"))
 		m, unmount, err := workspaceOf(dir, d)

@@ -58,6 +58,19 @@ func drivers(t *testing.T, test func(t *testing.T, d driver)) {
 	t.Run("user", runInside)
 }
 
+// tempDir is where a workspace is tried. A copy is synced to the disk, which on a
+// busy machine takes seconds each time.
+func tempDir(t *testing.T, d driver) string {
+	t.Helper()
+	if st, err := os.Stat("/dev/shm"); d == copies && err == nil && st.IsDir() {
+		if dir, err := os.MkdirTemp("/dev/shm", "coop-test-"); err == nil {
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			return dir
+		}
+	}
+	return t.TempDir()
+}
+
 // runInside runs the test of this name once more in a user and mount namespace
 // of its own.
 func runInside(t *testing.T) {

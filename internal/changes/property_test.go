@@ -234,8 +234,9 @@ func bring(c Change, dir string, content []byte) error {
 func TestDiffIsExact(t *testing.T) {
 	drivers(t, func(t *testing.T, d driver) {
 		checkDriver(t, d)
+		top := tempDir(t, d)
 		rapid.Check(t, func(rt *rapid.T) {
-			dir, err := os.MkdirTemp(t.TempDir(), "")
+			dir, err := os.MkdirTemp(top, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -259,7 +260,7 @@ func TestDiffIsExact(t *testing.T) {
 
 func checkDriver(t *testing.T, d driver) {
 	t.Helper()
-	dir := t.TempDir()
+	dir := tempDir(t, d)
 	mkdir(t, filepath.Join(dir, "project"))
 	_, unmount, err := workspaceOf(dir, d)
 	if err != nil {
@@ -293,30 +294,53 @@ func checkExact(t *rapid.T, m *mounted, dir string) {
 }
 
 func checkGit(t *rapid.T, w *Workspace, m *mounted, list []Change, dir string) {
-	var text []byte
-	err := w.Patch(context.Background(), list, Limits{}, func(_ Change, f patch.File) error {
-		text = f.Append(text)
+	var text, late []byte
+	err := w.Patch(context.Background(), list, Limits{}, func(c Change, f patch.File) error {
+		if c.Late() {
+			late = f.Append(late)
+		} else {
+			text = f.Append(text)
+		}
 		return nil
 	})
+	text = append(text, late...)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
 	if len(text) == 0 {
 		return
 	}
-	copied := copyTree(t, m.project, filepath.Join(dir, "git"))
+	appliers := []*exec.Cmd{exec.Command("git", "apply", "--whitespace=nowarn")}
+	if _, err := exec.LookPath("patch"); err == nil && !beyondPatch(list, text) {
+		appliers = append(appliers, exec.Command("patch", "-p1", "--quiet", "--no-backup-if-mismatch", "--force"))
+	}
+	for _, cmd := range appliers {
+		checkApplied(t, m, text, dir, cmd)
+	}
+}
+
+// beyondPatch: GNU patch has no binary patches and puts no file in the place of a
+// directory or the reverse.
+func beyondPatch(list []Change, text []byte) bool {
+	return bytes.Contains(text, []byte("\nGIT binary patch\n")) ||
+		slices.ContainsFunc(list, func(c Change) bool { return c.Kind == Type && (c.Old.Mode.IsDir() || c.New.Mode.IsDir()) })
+}
+
+// checkApplied: a program that takes patches makes the workspace's files out of
+// the project's.
+func checkApplied(t *rapid.T, m *mounted, text []byte, dir string, cmd *exec.Cmd) {
+	copied := copyTree(t, m.project, filepath.Join(dir, filepath.Base(cmd.Path)))
 	// git knows no empty directories: it does not clear one away for a file.
 	if out, err := exec.Command("find", copied, "-mindepth", "1", "-type", "d", "-empty", "-delete").CombinedOutput(); err != nil {
 		t.Fatalf("find: %v %s", err, out)
 	}
-	cmd := exec.Command("git", "apply", "--whitespace=nowarn")
 	cmd.Dir, cmd.Stdin = copied, bytes.NewReader(text)
 	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("git apply: %v\n%s\n%s", err, out, text)
+		t.Fatalf("%s: %v\n%s\n%s", cmd, err, out, text)
 	}
 	if got, want := snapshot(t, copied, true), snapshot(t, m.merged, true); got != want {
-		t.Fatalf("git applied:\n%s\nwant:\n%s\npatch:\n%s", got, want, text)
+		t.Fatalf("%s made:\n%s\nwant:\n%s\npatch:\n%s", cmd, got, want, text)
 	}
 }
 

@@ -101,45 +101,48 @@ type content struct {
 	sum [sha256.Size]byte
 }
 
-// equal pairs files with the same content, those of the same name first.
+// equal pairs files with the same content, those of the same name first. Only
+// files whose size is found on both sides are read.
 func (p *pairing) equal() error {
 	sizes := map[sameSize]bool{}
 	for _, c := range p.made {
 		sizes[sizeOf(c.New)] = true
 	}
-	gone := map[content][]*Change{}
-	both := map[sameSize]bool{}
-	for _, c := range p.gone {
-		if !sizes[sizeOf(c.Old)] {
-			continue
-		}
-		sum, ok, err := p.sum(c, c.Old, p.w.OpenOld)
-		if err != nil {
-			return err
-		}
-		if ok {
-			gone[sum] = append(gone[sum], c)
-			both[sum.sameSize] = true
-		}
+	gone, err := p.sums(p.gone, sizes, func(c *Change) State { return c.Old }, p.w.OpenOld)
+	if err != nil {
+		return err
 	}
-	made := map[content][]*Change{}
-	for _, c := range p.made {
-		if !both[sizeOf(c.New)] {
-			continue
-		}
-		sum, ok, err := p.sum(c, c.New, p.w.OpenNew)
-		if err != nil {
-			return err
-		}
-		if ok && gone[sum] != nil {
-			made[sum] = append(made[sum], c)
-		}
+	clear(sizes)
+	for sum := range gone {
+		sizes[sum.sameSize] = true
+	}
+	made, err := p.sums(p.made, sizes, func(c *Change) State { return c.New }, p.w.OpenNew)
+	if err != nil {
+		return err
 	}
 	for sum, list := range made {
 		p.match(gone[sum], list)
 	}
 	p.drop()
 	return nil
+}
+
+// sums groups files of these sizes by their content.
+func (p *pairing) sums(list []*Change, sizes map[sameSize]bool, side func(*Change) State, open func(Change) (*os.File, error)) (map[content][]*Change, error) {
+	out := map[content][]*Change{}
+	for _, c := range list {
+		if !sizes[sizeOf(side(c))] {
+			continue
+		}
+		sum, ok, err := p.sum(c, side(c), open)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out[sum] = append(out[sum], c)
+		}
+	}
+	return out, nil
 }
 
 // match pairs files of one content. Both lists are in the order of their paths.

@@ -26,10 +26,14 @@ func (w *Workspace) Diff(ctx context.Context, c Change, b *Budget) (patch.File, 
 	if f.Summary != "" || c.Kind == ModeOnly || (c.Kind == Renamed && c.Similarity == 100) {
 		return f, nil
 	}
-	if f.Old, f.Summary = w.read(c, c.Old, c.oldText, w.OpenOld, b); f.Summary != "" {
+	var k kept
+	if c.kept != nil {
+		k = *c.kept
+	}
+	if f.Old, f.Summary = w.read(c, c.Old, k.old, w.OpenOld, b); f.Summary != "" {
 		return f, nil
 	}
-	if f.New, f.Summary = w.read(c, c.New, c.newText, w.OpenNew, b); f.Summary != "" {
+	if f.New, f.Summary = w.read(c, c.New, k.new, w.OpenNew, b); f.Summary != "" {
 		f.Old = nil
 		return f, nil
 	}
@@ -55,7 +59,7 @@ func (c Change) left() string {
 }
 
 // read gives the content of one side, or why it is left out.
-func (w *Workspace) read(c Change, s State, k kept, open func(Change) (*os.File, error), b *Budget) (content []byte, summary string) {
+func (w *Workspace) read(c Change, s State, kept []byte, open func(Change) (*os.File, error), b *Budget) (content []byte, summary string) {
 	switch {
 	case !s.Exists:
 		return nil, ""
@@ -67,8 +71,8 @@ func (w *Workspace) read(c Change, s State, k kept, open func(Change) (*os.File,
 		return nil, "too large"
 	case !b.take(s.Size):
 		return nil, "beyond the size of this diff"
-	case k.ok:
-		return []byte(k.text), ""
+	case kept != nil:
+		return kept, ""
 	}
 	f, err := open(c)
 	if err != nil {
@@ -100,24 +104,21 @@ func gitMode(s State) patch.Mode {
 	return 0
 }
 
-// Patch calls each for every change of a list with its textual form, in the order
-// of a patch that programs which apply it step by step can follow: a file that
-// takes the place of a directory comes last, when that is empty.
+// Patch calls each for every change of a list with its textual form.
 func (w *Workspace) Patch(ctx context.Context, list []Change, l Limits, each func(Change, patch.File) error) error {
 	b := NewBudget(l)
-	for _, last := range []bool{false, true} {
-		for _, c := range list {
-			if replaces := c.Kind == Type && c.Old.Mode.IsDir(); replaces != last {
-				continue
-			}
-			f, err := w.Diff(ctx, c, b)
-			if err != nil {
-				return err
-			}
-			if err := each(c, f); err != nil {
-				return err
-			}
+	for _, c := range list {
+		f, err := w.Diff(ctx, c, b)
+		if err != nil {
+			return err
+		}
+		if err := each(c, f); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// Late reports a file that takes the place of a directory. In a patch it must
+// come last, when the directory is empty, for programs that apply it step by step.
+func (c Change) Late() bool { return c.Kind == Type && c.Old.Mode.IsDir() }

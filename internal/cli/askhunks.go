@@ -23,7 +23,7 @@ q - ask no more; what was chosen so far is applied
 // ask goes through the hunks one after the other, like git add -p. What is sent
 // names each hunk by its id: what was seen is what is applied, or nothing is.
 func (o *approveOptions) ask(ctx context.Context, a *app, c *client.Client, ref string, paths []string, req *api.ApproveRequest) (*api.ApproveRequest, error) {
-	if !a.interactiveTest() && !a.canAsk() {
+	if !a.canAsk() {
 		return nil, &usageError{message: "-i needs a terminal", hint: "use --hunk PATH:N"}
 	}
 	d, err := c.Diff(ctx, ref, client.DiffOptions{Paths: paths})
@@ -49,12 +49,6 @@ func (o *approveOptions) ask(ctx context.Context, a *app, c *client.Client, ref 
 	return req, nil
 }
 
-// interactiveTest lets a test answer from a pipe.
-func (a *app) interactiveTest() bool { _, scripted := a.streams.In.(scriptedAnswers); return scripted }
-
-// scriptedAnswers is an input that stands for a person in a test.
-type scriptedAnswers interface{ Scripted() }
-
 // asker asks about one file after the other.
 type asker struct {
 	*app
@@ -66,6 +60,12 @@ type asker struct {
 }
 
 func (s *asker) file(ctx context.Context, f api.FileChange) error {
+	if f.Fingerprint != "" && f.FilePathBase64 == "" { // what was seen is what is applied
+		if s.req.Fingerprints == nil {
+			s.req.Fingerprints = map[string]string{}
+		}
+		s.req.Fingerprints[f.FilePath] = f.Fingerprint
+	}
 	s.p.line(bold, "%s", title(f))
 	s.p.remarks(f)
 	if len(f.Hunks) == 0 || f.ChangeType == "added" || f.ChangeType == "deleted" {

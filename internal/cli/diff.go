@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,11 +31,13 @@ Paths are relative to the current directory, or as the sandbox sees them.`,
 	}
 	cmd.Flags().BoolVar(&o.stat, "stat", false, "one line a file, with the number of lines")
 	cmd.Flags().BoolVar(&o.nameOnly, "name-only", false, "only the names")
-	cmd.MarkFlagsMutuallyExclusive("stat", "name-only")
 	return cmd
 }
 
 func diff(ctx context.Context, a *app, o diffOptions, args []string) error {
+	if o.stat && o.nameOnly {
+		return &usageError{message: "--stat and --name-only exclude each other", hint: "coop diff --help"}
+	}
 	c, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -58,22 +58,42 @@ func diff(ctx context.Context, a *app, o diffOptions, args []string) error {
 		query.Detail = "stat"
 	case o.nameOnly || a.flags.quiet:
 		query.Detail = "names"
-	case !a.colours():
+	case !a.onTerminal():
 		return a.patch(ctx, c, ref, paths)
 	}
 	d, err := c.Diff(ctx, ref, query)
 	if err != nil {
 		return err
 	}
-	switch {
-	case a.flags.json:
+	if a.flags.json {
 		return a.printJSON(d)
+	}
+	exactNames(d)
+	switch {
 	case o.stat:
 		return a.page(ctx, func(p *painter) { p.stat(d) })
 	case query.Detail == "names":
 		return a.page(ctx, func(p *painter) { p.names(d) })
 	}
 	return a.page(ctx, func(p *painter) { p.diff(d) })
+}
+
+// exactNames puts names that are not UTF-8 in their place; whatever prints them
+// escapes the bytes.
+func exactNames(d *api.Diff) {
+	for i := range d.Files {
+		f := &d.Files[i]
+		f.FilePath = exactName(f.FilePath, f.FilePathBase64)
+		f.OldPath = exactName(f.OldPath, f.OldPathBase64)
+	}
+}
+
+func exactName(shown, exact string) string {
+	raw, err := base64.StdEncoding.DecodeString(exact)
+	if exact == "" || err != nil {
+		return shown
+	}
+	return string(raw)
 }
 
 // workspacePaths makes what a person names relative to the workspace. Someone
@@ -115,6 +135,7 @@ func (a *app) patch(ctx context.Context, c *client.Client, ref string, paths []s
 	if err != nil {
 		return err
 	}
+	exactNames(d)
 	for _, f := range d.Files {
 		for _, why := range f.Flagged {
 			a.note("flagged: %s: %s", f.FilePath, why)
@@ -130,190 +151,4 @@ func (a *app) patch(ctx context.Context, c *client.Client, ref string, paths []s
 	defer body.Close()
 	_, err = io.Copy(a.streams.Out, body)
 	return err
-}
-
-// painter writes a diff for people. Names and lines come from inside the sandbox
-// and are escaped; the only control sequences are its own colours.
-type painter struct {
-	w       io.Writer
-	colours bool
-	err     error
-}
-
-// The colours of git diff.
-const (
-	bold   = "1"
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-	cyan   = "36"
-)
-
-func (p *painter) line(colour, format string, args ...any) {
-	if p.err != nil {
-		return
-	}
-	text := escapeTabbed(fmt.Sprintf(format, args...))
-	if p.colours && colour != "" {
-		text = "\x1b[" + colour + "m" + text + "\x1b[m"
-	}
-	_, p.err = io.WriteString(p.w, text+"\n")
-}
-
-// escapeTabbed is escape for lines of files, in which a tab is nothing unusual.
-func escapeTabbed(s string) string {
-	parts := strings.Split(s, "\t")
-	for i := range parts {
-		parts[i] = escape(parts[i])
-	}
-	return strings.Join(parts, "\t")
-}
-
-func (p *painter) diff(d *api.Diff) {
-	for _, f := range shown(d.Files) {
-		p.line(bold, "%s", title(f))
-		p.remarks(f)
-		for _, h := range f.Hunks {
-			p.line(cyan, "%s", h.Header)
-			for _, l := range h.Lines {
-				p.hunkLine(l, h.Encoding)
-			}
-		}
-	}
-}
-
-func (p *painter) hunkLine(l, encoding string) {
-	if encoding == "base64" {
-		raw, err := base64.StdEncoding.DecodeString(l)
-		if err == nil {
-			l = string(raw)
-		}
-	}
-	colour := ""
-	switch {
-	case strings.HasPrefix(l, "+"):
-		colour = green
-	case strings.HasPrefix(l, "-"):
-		colour = red
-	}
-	p.line(colour, "%s", l)
-}
-
-// remarks are what a person must not overlook, and what takes the place of lines.
-func (p *painter) remarks(f api.FileChange) {
-	for _, why := range f.Flagged {
-		p.line(yellow, "! flagged: %s", why)
-	}
-	if f.Status != "pending" {
-		p.line(yellow, "! %s: %s", f.Status, f.Reason)
-		return
-	}
-	if f.OldMode != "" && f.Mode != "" && f.OldMode != f.Mode {
-		p.line("", "mode %s → %s", f.OldMode, f.Mode)
-	}
-	switch {
-	case f.Reason != "":
-		p.line("", "not shown: %s (%d bytes)", f.Reason, f.Size)
-	case f.Binary:
-		p.line("", "binary, %d → %d bytes", f.OldSize, f.Size)
-	}
-}
-
-func title(f api.FileChange) string {
-	name := f.FilePath
-	if isDir(f) {
-		name += "/"
-	}
-	if f.OldPath != "" {
-		return fmt.Sprintf("%s: %s → %s (%d%%)", f.ChangeType, f.OldPath, name, f.Similarity)
-	}
-	return f.ChangeType + ": " + name
-}
-
-func isDir(f api.FileChange) bool {
-	mode := f.Mode
-	if mode == "" {
-		mode = f.OldMode
-	}
-	return strings.HasPrefix(mode, "04")
-}
-
-// shown leaves directories out that only hold other changes.
-func shown(list []api.FileChange) []api.FileChange {
-	holds := map[string]bool{}
-	for _, f := range list {
-		for _, path := range []string{f.FilePath, f.OldPath} {
-			for dir := filepath.Dir(path); dir != "." && dir != "/" && !holds[dir]; dir = filepath.Dir(dir) {
-				holds[dir] = true
-			}
-		}
-	}
-	var out []api.FileChange
-	for _, f := range list {
-		if isDir(f) && f.ChangeType != "mode" && f.ChangeType != "type" && f.Status == "pending" && holds[f.FilePath] {
-			continue
-		}
-		out = append(out, f)
-	}
-	return out
-}
-
-func (p *painter) names(d *api.Diff) {
-	for _, f := range shown(d.Files) {
-		name := f.FilePath
-		if isDir(f) {
-			name += "/"
-		}
-		p.line("", "%s", name)
-	}
-}
-
-func (p *painter) stat(d *api.Diff) {
-	list := shown(d.Files)
-	width := 0
-	for _, f := range list {
-		width = max(width, len([]rune(escape(title(f)))))
-	}
-	for _, f := range list {
-		t := escape(title(f))
-		colour := ""
-		if len(f.Flagged) > 0 || f.Status != "pending" {
-			colour = yellow
-		}
-		p.line(colour, "%s%s | %s", t, strings.Repeat(" ", width-len([]rune(t))), counts(f))
-	}
-	p.line("", "%s", summary(d.Totals))
-}
-
-func counts(f api.FileChange) string {
-	var c string
-	switch {
-	case f.Status != "pending":
-		return f.Status + ": " + f.Reason
-	case f.Reason != "":
-		c = f.Reason
-	case f.Binary:
-		c = "binary"
-	case isDir(f):
-		c = "directory"
-	default:
-		c = "+" + strconv.Itoa(f.Additions) + " -" + strconv.Itoa(f.Deletions)
-	}
-	if len(f.Flagged) > 0 {
-		c += "  ! " + strings.Join(f.Flagged, "; ")
-	}
-	return c
-}
-
-func summary(t api.DiffTotals) string {
-	s := fmt.Sprintf("%d files changed, %d insertions(+), %d deletions(-)", t.Files, t.Additions, t.Deletions)
-	for _, n := range []struct {
-		n    int
-		what string
-	}{{t.Directories, "directories"}, {t.Flagged, "flagged"}, {t.Denied, "denied"}, {t.Refused, "refused"}} {
-		if n.n > 0 {
-			s += fmt.Sprintf(", %d %s", n.n, n.what)
-		}
-	}
-	return s
 }

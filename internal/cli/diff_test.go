@@ -2,8 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/coop-dev/coop/api"
 )
@@ -86,4 +91,63 @@ func TestInWorkspace(t *testing.T) {
 			t.Errorf("%s in %s over %s: %s, want %s", c[2], c[1], c[0], got, c[3])
 		}
 	}
+}
+
+// TestDiffOnATerminal: whatever the settings, nothing from inside reaches a
+// terminal as it is.
+func TestDiffOnATerminal(t *testing.T) {
+	master, tty := openTerminal(t)
+	w := newWorld(t)
+	w.daemon.Add(api.Sandbox{ID: "id1", Name: "box", Workspace: api.Workspace{Source: "/nowhere"}})
+	w.daemon.Diff = exampleDiff()
+	w.daemon.Settle()
+	t.Setenv("COOP_PAGER", "cat")
+	for _, env := range [][2]string{{"TERM", "xterm"}, {"NO_COLOR", "1"}, {"TERM", "dumb"}} {
+		t.Setenv(env[0], env[1])
+		for _, args := range [][]string{{"diff"}, {"diff", "--stat"}, {"diff", "--name-only"}} {
+			var stderr bytes.Buffer
+			if status := Main(append(args, "-s", "box"), Streams{Out: tty, Err: &stderr}, w.hooks); status != 0 {
+				t.Fatalf("%q: %d %s", args, status, &stderr)
+			}
+			buf := make([]byte, 1<<16)
+			n, err := master.Read(buf)
+			if got := string(buf[:n]); err != nil || strings.Contains(got, "\x1b[2J") || strings.Contains(got, "\x07") || !strings.Contains(got, `a\x1b[2J`) {
+				t.Errorf("%q with %q: %q, %v", args, env, got, err)
+			}
+		}
+	}
+}
+
+func openTerminal(t *testing.T) (master, tty *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { master.Close() })
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err = os.OpenFile(fmt.Sprint("/dev/pts/", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tty.Close() })
+	return master, tty
+}
+
+// TestDiffIntoAPipe: the bytes of the patch as they are, what it cannot say beside it.
+func TestDiffIntoAPipe(t *testing.T) {
+	w := newWorld(t)
+	w.daemon.Add(api.Sandbox{ID: "id1", Name: "box"})
+	d := exampleDiff()
+	d.UnifiedDiff = "diff --git \x1b\xc3\n"
+	w.daemon.Diff = d
+	w.want(t, 0, d.UnifiedDiff, "coop: denied: .git: .git/**\ncoop: flagged: dir/.envrc: runs on the host later: direnv\n", "diff", "-s", "box")
+	w.want(t, 0, ".git/\na\\x1b[2J\ndir/.envrc\nempty/\nnew\n", "", "-q", "diff", "-s", "box")
+	w.want(t, 2, "", "coop: --stat and --name-only exclude each other\nhint: coop diff --help\n", "diff", "--stat", "--name-only")
 }

@@ -121,6 +121,12 @@ func (a *app) printTable(rows [][]string) error {
 
 // colours reports whether stdout may carry them.
 func (a *app) colours() bool {
+	return a.onTerminal() && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// onTerminal reports whether a person looks at stdout, so that nothing from
+// inside a sandbox may reach it as it is.
+func (a *app) onTerminal() bool {
 	f, ok := a.streams.Out.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -33,7 +33,7 @@ func (a *app) page(ctx context.Context, write func(*painter)) error {
 func (a *app) pager(ctx context.Context) (io.Writer, func() error) {
 	none := func() error { return nil }
 	words := strings.Fields(firstOf(os.Getenv("COOP_PAGER"), os.Getenv("PAGER"), "less"))
-	if !a.colours() || len(words) == 0 || words[0] == "cat" {
+	if !a.onTerminal() || os.Getenv("TERM") == "dumb" || len(words) == 0 || words[0] == "cat" {
 		return a.streams.Out, none
 	}
 	path, err := exec.LookPath(words[0])

@@ -57,6 +57,7 @@ func daemonStatus(ctx context.Context, a *app) error {
 }
 
 func (a *app) printStatus(s statusAnswer) error {
+	a.tell(s.Health.Notes)
 	switch {
 	case a.flags.json:
 		return a.printJSON(s)

@@ -19,10 +19,10 @@ type DiffQuery struct {
 	Paths  []string       // of the workspace, relative to it or as the sandbox sees them; none means all
 	Text   bool           // with contents; otherwise only what is known without reading them
 	Limits changes.Limits // zero fields are the defaults
+	Stamps bool           // with fingerprints, for who wants to approve exactly this
 }
 
-// Diff calls each for every change of a sandbox's workspace, in the order of a
-// patch. It reads the layer of a running sandbox as well as that of a stopped
+// Diff calls each for every change of a sandbox's workspace, sorted by path. It reads the layer of a running sandbox as well as that of a stopped
 // one, and never writes to it.
 func (e *Engine) Diff(ctx context.Context, ref string, q DiffQuery, each func(changes.Change, patch.File) error) error {
 	r, err := e.Store.Resolve(ctx, ref)
@@ -42,7 +42,7 @@ func (e *Engine) Diff(ctx context.Context, ref string, q DiffQuery, each func(ch
 	if err != nil {
 		return err
 	}
-	if list, err = e.unsettled(r, list); err != nil {
+	if list, err = e.unsettled(r, list, q.Stamps); err != nil {
 		return err
 	}
 	if q.Text {
@@ -62,7 +62,7 @@ func workspacePaths(list []string, root string) ([]string, error) {
 	var out []string
 	for _, p := range list {
 		clean := path.Clean(p)
-		if clean == root || clean == "." {
+		if p != "" && (clean == root || clean == ".") {
 			return nil, nil
 		}
 		clean = strings.TrimPrefix(clean, strings.TrimSuffix(root, "/")+"/")
@@ -82,11 +82,16 @@ func (e *Engine) openChanges(r *sandbox.Record) (*changes.Workspace, error) {
 			WithHint("only mode overlay holds them back from the project")
 	}
 	w, err := changes.Open(r.Spec.Workspace.Source, e.layer(r))
-	if errors.Is(err, fs.ErrNotExist) {
+	var missing *fs.PathError
+	if !errors.As(err, &missing) || !errors.Is(err, fs.ErrNotExist) {
+		return w, err
+	}
+	if missing.Path == r.Spec.Workspace.Source {
 		return nil, sandbox.Errorf(sandbox.Unavailable, "the project %s of sandbox %s is gone: %w", r.Spec.Workspace.Source, r.Spec.Name, err).
 			WithHint("put it back where it was; the sandbox still has its changes")
 	}
-	return w, err
+	return nil, sandbox.Errorf(sandbox.Conflict, "sandbox %s is %s and has no workspace", r.Spec.Name, r.Status).
+		WithHint("ask again when it is running")
 }
 
 // layer is where a sandbox's writes to its workspace lie.

@@ -139,6 +139,7 @@ func (e *Engine) Delete(ctx context.Context, ref, actor string) error {
 		return err
 	}
 	e.forget(r)
+	e.takeNotes(r.ID) // nobody will review it any more
 	return nil
 }
 

@@ -54,6 +54,7 @@ func (e *Engine) reviewHome() string { return filepath.Join(e.Home, "review") }
 type Approval struct {
 	review.Request
 	Version int64 // of the record; 0: any
+	Commits bool  // the agent's own commits, whole
 }
 
 // Approve applies changes of a sandbox to its project.
@@ -68,7 +69,11 @@ func (e *Engine) Approve(ctx context.Context, ref string, a Approval) (*review.R
 		if q.Files, err = cleanPaths(q.Files, r); err != nil {
 			return err
 		}
-		res, err = w.Approve(ctx, q)
+		if a.Commits {
+			res, err = w.ApproveCommits(ctx, q, func(ctx context.Context, base string) (io.ReadCloser, error) { return e.exportCommits(ctx, r, base) })
+		} else {
+			res, err = w.Approve(ctx, q)
+		}
 		if err == nil {
 			res.Notes = append(notes, res.Notes...)
 		}
@@ -231,6 +236,9 @@ func (e *Engine) openWorkspace(ctx context.Context, r *sandbox.Record) (*os.File
 	if l := e.running(r.ID); l != nil {
 		return e.workspaceInside(ctx, l)
 	}
+	if r.Driver == rootfs.Copy {
+		return os.Open(rootfs.Layer(e.dir(r.ID)))
+	}
 	src, err := workspace.Open(r.Spec.Workspace.Source, e.Home)
 	if err != nil {
 		return nil, err
@@ -252,7 +260,7 @@ func (e *Engine) workspaceInside(ctx context.Context, l *live) (*os.File, error)
 		return nil, err
 	}
 	defer root.Close()
-	f, err := within.OpenDir(root, strings.TrimPrefix(l.spec.Workspace.Path, "/"))
+	f, err := within.OpenMounted(root, strings.TrimPrefix(l.spec.Workspace.Path, "/"))
 	if err != nil {
 		return nil, err
 	}
@@ -419,6 +427,20 @@ func (e *Engine) takeNotes(id sandbox.ID) []string {
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
+// ReviewNotes are what the next reviewers will be told.
+func (e *Engine) ReviewNotes() []string {
+	files, _ := os.ReadDir(e.reviewHome()) // none: nobody has reviewed anything yet
+	var out []string
+	for _, f := range files {
+		if id, ok := strings.CutSuffix(f.Name(), ".note"); ok {
+			if data, err := os.ReadFile(e.noteFile(sandbox.ID(id))); err == nil {
+				out = append(out, strings.Split(strings.TrimSpace(string(data)), "\n")...)
+			}
+		}
+	}
+	return out
+}
+
 // recordBaseline notes what the project is when a sandbox is made of it. Without
 // it fewer conflicts can be merged: no reason to make no sandbox.
 func (e *Engine) recordBaseline(r *sandbox.Record) *promise[struct{}] {
@@ -437,16 +459,17 @@ func (e *Engine) recordBaseline(r *sandbox.Record) *promise[struct{}] {
 // compact makes a sandbox that is about to start see the project's files where
 // its own were approved or discarded.
 func (e *Engine) compact(r *sandbox.Record) {
-	if r.Spec.Workspace.Mode != sandbox.ModeOverlay {
-		return
+	if r.Spec.Workspace.Mode != sandbox.ModeOverlay || r.Driver == rootfs.Copy {
+		return // a copy is all the sandbox has
 	}
 	if err := review.Compact(e.reviewConfig(r)); err != nil {
 		e.Log.Warn("compact the layer", "sandbox", r.ID, "err", err)
 	}
 }
 
-// unsettled leaves out of a list what was approved or discarded already.
-func (e *Engine) unsettled(r *sandbox.Record, list []changes.Change) ([]changes.Change, error) {
+// unsettled leaves out of a list what was approved or discarded already. With
+// stamps, each change is marked with how it looks now.
+func (e *Engine) unsettled(r *sandbox.Record, list []changes.Change, stamps bool) ([]changes.Change, error) {
 	state, err := review.LoadState(review.DirOf(e.dir(r.ID)))
 	if err != nil {
 		return nil, err
@@ -456,7 +479,18 @@ func (e *Engine) unsettled(r *sandbox.Record, list []changes.Change) ([]changes.
 		return nil, err
 	}
 	defer layer.Close()
-	return state.Unsettled(list, layer)
+	if list, err = state.Unsettled(list, layer); err != nil || !stamps {
+		return list, err
+	}
+	project, err := os.Open(r.Spec.Workspace.Source)
+	if err != nil {
+		return nil, err
+	}
+	defer project.Close()
+	for i := range list {
+		list[i].Fingerprint = review.Fingerprint(project, layer, list[i])
+	}
+	return list, nil
 }
 
 // AuditOf reads who put a file of a project there, newest first.

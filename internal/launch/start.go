@@ -126,16 +126,16 @@ const handshakeTime = 30 * time.Second
 
 // handshake is the first table of package initproto.
 func handshake(ctx context.Context, conn socket, proc *pidfd.Process, p Params) ([]initproto.Missing, error) {
+	mounts, setup, err := p.Mounts() // copying a large project takes minutes
+	defer closeFiles(mounts)
+	if err != nil {
+		return nil, err
+	}
 	if err := conn.conn.SetDeadline(time.Now().Add(handshakeTime)); err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	mounts, setup, err := p.Mounts()
-	defer closeFiles(mounts)
-	if err != nil {
-		return nil, err
-	}
 	c := &initproto.Conn{Socket: conn, Max: initproto.MaxFromInit}
 	if err := c.Write(initproto.Message{ID: 1, Op: initproto.OpSetup, Setup: setup}, fdsOf(mounts)...); err != nil {
 		return nil, stepError(ctx, "send setup", err)

@@ -21,6 +21,7 @@ import (
 type Request struct {
 	Files   []string // none, and no hunks: everything that is not flagged
 	Hunks   []HunkRef
+	Seen    map[string]string // fingerprints of what the reviewer saw, by path
 	Flagged bool
 	Force   bool
 	Auto    bool // only within the policy's thresholds
@@ -59,12 +60,15 @@ func (r *Review) Approve(ctx context.Context, q Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	picks, left, err := r.choose(list, choice{q.Files, q.Hunks, q.Flagged})
+	picks, left, notes, err := r.choose(list, choice{q.Files, q.Hunks, q.Flagged})
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Applied: []string{}, Conflicts: []Conflict{}, Flagged: left}
+	res := &Result{Applied: []string{}, Conflicts: []Conflict{}, Flagged: left, Notes: notes}
 	for _, p := range picks {
+		if err := r.asSeen(p, q.Seen); err != nil {
+			return nil, err
+		}
 		if err := r.read(p); err != nil {
 			return nil, err
 		}
@@ -168,6 +172,11 @@ func (r *Review) lines(p *pick) int {
 
 // apply does it: apply, remember, commit, write down.
 func (r *Review) apply(ctx context.Context, q Request, res *Result, picks []*pick) error {
+	return r.applyThen(ctx, q, res, picks, func(context.Context) {})
+}
+
+// applyThen also does what goes with the files, once they are in the project.
+func (r *Review) applyThen(ctx context.Context, q Request, res *Result, picks []*pick, then func(context.Context)) error {
 	edits, err := r.editsOf(picks, res)
 	if err != nil {
 		return err
@@ -192,23 +201,30 @@ func (r *Review) apply(ctx context.Context, q Request, res *Result, picks []*pic
 	}
 	ctx = context.WithoutCancel(ctx) // applied is applied
 	if err := r.remember(res, picks, applied); err != nil {
-		return err
+		return unrecorded(err)
 	}
 	if job != nil {
 		r.finishCommit(ctx, job, res)
 	}
+	then(ctx)
 	if err := r.count(ctx, res); err != nil {
 		return err
 	}
 	if q.Book != nil {
 		if err := q.Book(ctx, res); err != nil {
-			return err
+			return unrecorded(err)
 		}
 	}
 	if err := applied.Forget(); err != nil {
 		res.Notes = append(res.Notes, "what was replaced could not be cleaned up yet: "+err.Error())
 	}
 	return nil
+}
+
+// unrecorded: the files are in the project, but our own books are behind. The
+// journal is still there, and the next recovery brings them up to date.
+func unrecorded(err error) error {
+	return fmt.Errorf("the changes are applied, but that could not be written down yet: %w", err)
 }
 
 func (r *Review) editsOf(picks []*pick, res *Result) ([]Edit, error) {
@@ -297,10 +313,14 @@ func (r *Review) rememberBase(e *entry, p *pick, merged bool) (err error) {
 	if merged {
 		b = p.body // the project has it, and more
 	}
-	if b == nil || b.file != nil || !(merged || p.partly) {
+	if b == nil || !(merged || p.partly) {
 		return nil
 	}
-	e.Base, err = r.state.saveBase(b.data, b.Sum)
+	data, err := b.Bytes()
+	if err != nil {
+		return nil //nolint:nilerr // too large to be merged later
+	}
+	e.Base, err = r.state.saveBase(data, b.Sum)
 	return err
 }
 

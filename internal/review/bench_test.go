@@ -35,10 +35,11 @@ func BenchmarkApply(b *testing.B) {
 		a := applier(b, root)
 		b.StartTimer()
 		begin := time.Now()
+		scratch := &Scratch{Dir: b.TempDir()}
 		for i := range list {
 			f, err := os.Open(filepath.Join(from, list[i].Path))
 			must(b, err)
-			list[i].Body, err = ReadBody(f, "", maxFile)
+			list[i].Body, err = scratch.Read(f, maxFile)
 			must(b, err)
 			f.Close()
 		}

@@ -17,11 +17,31 @@ const inMemory = 1 << 20
 // sparse file of a petabyte must not fill the disk.
 const maxFile = 4 << 30
 
+// maxMemory is how much of it all one request keeps in memory.
+const maxMemory = 64 << 20
+
+// Scratch keeps the content one request works on: small files in memory as long
+// as there are not too many, the rest in a file without a name.
+type Scratch struct {
+	Dir    string // where that file is made
+	file   *os.File
+	end    int64
+	memory int64
+}
+
+// Close frees the disk space.
+func (s *Scratch) Close() {
+	if s.file != nil {
+		_ = s.file.Close() // it has no name: that is its end
+	}
+}
+
 // Body is content as it was read once, from a file that its sandbox may be
 // writing to this very moment. What was judged is what is applied.
 type Body struct {
 	data []byte
-	file *os.File // when it does not fit into memory
+	file *os.File // of the Scratch, when it is not in memory
+	at   int64
 	size int64
 	Sum  [sha256.Size]byte
 }
@@ -31,40 +51,35 @@ func NewBody(data []byte) *Body {
 	return &Body{data: data, size: int64(len(data)), Sum: sha256.Sum256(data)}
 }
 
-// ReadBody reads a file to its end. Beyond limit it is refused; scratch is the
-// directory where large content is kept meanwhile.
-func ReadBody(f *os.File, scratch string, limit int64) (*Body, error) {
-	data, err := io.ReadAll(io.LimitReader(f, inMemory+1))
+// Read reads a file to its end. Beyond limit it is refused.
+func (s *Scratch) Read(f *os.File, limit int64) (*Body, error) {
+	data, err := io.ReadAll(io.LimitReader(f, min(inMemory, limit)+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) <= inMemory {
+	switch {
+	case int64(len(data)) > limit:
+		return nil, tooLarge(f, limit)
+	case len(data) <= inMemory && s.memory+int64(len(data)) <= maxMemory:
+		s.memory += int64(len(data))
 		return NewBody(data), nil
 	}
-	return spill(data, f, scratch, limit)
+	return s.spill(data, f, limit)
 }
 
-func spill(head []byte, f *os.File, scratch string, limit int64) (b *Body, err error) {
+// spill writes what has been read, and what follows, to the file.
+func (s *Scratch) spill(head []byte, f *os.File, limit int64) (*Body, error) {
 	if info, err := f.Stat(); err != nil || info.Size() > limit {
 		return nil, tooLarge(f, limit) // before a sparse file is read for an hour
 	}
-	if err := os.MkdirAll(scratch, 0o700); err != nil {
+	if err := s.open(); err != nil {
 		return nil, err
 	}
-	out, err := os.CreateTemp(scratch, "body-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			out.Close()
-		}
-	}()
-	if err := os.Remove(out.Name()); err != nil {
+	if _, err := s.file.Seek(s.end, io.SeekStart); err != nil {
 		return nil, err
 	}
 	sum := sha256.New()
-	both := io.MultiWriter(out, sum)
+	both := io.MultiWriter(s.file, sum)
 	if _, err := both.Write(head); err != nil {
 		return nil, err
 	}
@@ -72,12 +87,28 @@ func spill(head []byte, f *os.File, scratch string, limit int64) (b *Body, err e
 	if err != nil {
 		return nil, err
 	}
-	b = &Body{file: out, size: int64(len(head)) + n}
+	b := &Body{file: s.file, at: s.end, size: int64(len(head)) + n}
 	sum.Sum(b.Sum[:0])
 	if b.size > limit {
 		return nil, tooLarge(f, limit)
 	}
+	s.end += b.size
 	return b, nil
+}
+
+func (s *Scratch) open() error {
+	if s.file != nil {
+		return nil
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.Dir, "scratch-")
+	if err != nil {
+		return err
+	}
+	s.file = f
+	return os.Remove(f.Name())
 }
 
 func tooLarge(f *os.File, limit int64) error {
@@ -93,7 +124,12 @@ func (b *Body) Bytes() ([]byte, error) {
 	if b.file == nil {
 		return b.data, nil
 	}
-	return nil, errors.New("too large to be merged line by line")
+	if b.size > inMemory {
+		return nil, errors.New("too large to be merged line by line")
+	}
+	data := make([]byte, b.size)
+	_, err := b.file.ReadAt(data, b.at)
+	return data, err
 }
 
 // writeTo writes it, calling step after each piece.
@@ -106,20 +142,13 @@ func (b *Body) writeTo(w *os.File, step func()) error {
 		step()
 		return err
 	}
-	if _, err := b.file.Seek(0, io.SeekStart); err != nil {
+	if _, err := b.file.Seek(b.at, io.SeekStart); err != nil {
 		return err
 	}
-	n, err := io.Copy(w, b.file) // copy_file_range where both filesystems can
+	n, err := io.Copy(w, io.LimitReader(b.file, b.size)) // copy_file_range where both filesystems can
 	step()
 	if err == nil && n != b.size {
 		err = io.ErrUnexpectedEOF
 	}
 	return err
-}
-
-// Close frees the disk space of large content.
-func (b *Body) Close() {
-	if b != nil && b.file != nil {
-		_ = b.file.Close() // it has no name: that is its end
-	}
 }

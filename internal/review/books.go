@@ -3,6 +3,7 @@ package review
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -22,10 +23,12 @@ type Interrupted struct {
 
 // Journals lists the sandboxes whose journals are there.
 func Journals(home string) []sandbox.ID {
-	found, _ := filepath.Glob(filepath.Join(home, "*.journal")) // the pattern is ours
+	found, _ := os.ReadDir(home) // none: nobody has reviewed anything yet
 	var out []sandbox.ID
 	for _, f := range found {
-		out = append(out, sandbox.ID(strings.TrimSuffix(filepath.Base(f), ".journal")))
+		if id, ok := strings.CutSuffix(f.Name(), ".journal"); ok {
+			out = append(out, sandbox.ID(id))
+		}
 	}
 	return out
 }
@@ -54,6 +57,9 @@ func Settle(home string, id sandbox.ID) (*Interrupted, error) {
 
 // settle notes as approved what was completed, unless that had been done.
 func (m *memo) settle(project string) error {
+	if _, err := os.Stat(filepath.Dir(m.Dir)); err != nil {
+		return nil //nolint:nilerr // the sandbox was removed meanwhile
+	}
 	dir, err := openDir(project)
 	if err != nil {
 		return nil //nolint:nilerr // without the project there is nothing to note

@@ -3,8 +3,10 @@ package review
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
@@ -198,10 +200,11 @@ func (j *commitJob) ignored(ctx context.Context, edits []Edit) (map[string]bool,
 	g := j.git
 	g.tree = j.repo
 	text, err := g.run(ctx, &in, "check-ignore", "-z", "--stdin")
-	if err != nil && ctx.Err() != nil {
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // none is ignored
 		return nil, err
 	}
-	for _, p := range strings.Split(string(text), "\x00") { // exit 1: none is
+	for _, p := range strings.Split(string(text), "\x00") {
 		if p != "" {
 			out[p] = true
 		}
@@ -270,11 +273,10 @@ func (r *Review) streamMode(b *bytes.Buffer, e Edit, quoted string) error {
 		return err
 	}
 	defer f.Close()
-	body, err := ReadBody(f, r.Dir, maxFile)
+	body, err := r.scratch.Read(f, maxFile)
 	if err != nil {
 		return err
 	}
-	defer body.Close()
 	return streamFile(b, body, modeWord(e.Perm), quoted)
 }
 

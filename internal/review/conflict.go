@@ -278,11 +278,10 @@ func (r *Review) saveCopy(path, dir string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	b, err := ReadBody(f, r.Dir, maxFile)
+	b, err := r.scratch.Read(f, maxFile)
 	if err != nil {
 		return "", err
 	}
-	defer b.Close()
 	to := filepath.Join(dir, path)
 	return to, writeCopy(to, b)
 }

@@ -75,7 +75,10 @@ func (g git) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, 
 }
 
 func (g git) arguments(args []string) []string {
-	all := []string{"--git-dir=" + g.dir, "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "--no-pager"}
+	all := []string{"--git-dir=" + g.dir, "--no-optional-locks", "--no-replace-objects", "--no-pager"}
+	if args[0] != "check-ignore" { // which takes paths, and refuses to be told so
+		all = append(all, "--literal-pathspecs")
+	}
 	for _, s := range safely {
 		all = append(all, "-c", s)
 	}

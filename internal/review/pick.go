@@ -40,70 +40,104 @@ type choice struct {
 func (c choice) everything() bool { return len(c.files) == 0 && len(c.hunks) == 0 }
 
 // choose finds the changes a request is about. left are flagged ones that nobody
-// confirmed: naming a file confirms it, naming its directory does not.
-func (r *Review) choose(list []changes.Change, c choice) (picks []*pick, left []string, err error) {
+// confirmed: naming a file confirms it, naming its directory does not. notes tell
+// of what "everything" cannot include.
+func (r *Review) choose(list []changes.Change, c choice) (picks []*pick, left, notes []string, err error) {
 	if err := c.check(list, r); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	files, hunks := c.named(), c.hunksByPath()
 	for _, ch := range list {
-		hunks := c.hunksOf(ch)
-		named := slices.Contains(c.files, ch.Path) || (ch.OldPath != "" && slices.Contains(c.files, ch.OldPath))
-		under := slices.ContainsFunc(c.files, func(f string) bool { return below(ch.Path, f) })
+		named := files[ch.Path] || (ch.OldPath != "" && files[ch.OldPath])
+		parts := hunks[ch.Path]
+		if !named && len(parts) == 0 && !c.everything() && !underAny(ch.Path, files) {
+			continue
+		}
+		explicit := named || len(parts) > 0
+		impossible := checkPath(ch.Path)
 		switch {
-		case !named && !under && len(hunks) == 0 && !c.everything():
-		case !ch.Pending() && (named || len(hunks) > 0):
-			return nil, nil, never(ch)
+		case !ch.Pending() && explicit:
+			return nil, nil, nil, never(ch)
 		case !ch.Pending():
-		case len(ch.Flagged) > 0 && !named && len(hunks) == 0 && !c.flagged:
+		case impossible != nil && explicit:
+			return nil, nil, nil, impossible
+		case impossible != nil:
+			notes = append(notes, "left out: "+impossible.Error())
+		case len(ch.Flagged) > 0 && !explicit && !c.flagged:
 			left = append(left, ch.Path)
 		default:
-			if named || under || c.everything() {
-				hunks = nil // the whole of it
+			if named || len(parts) == 0 {
+				parts = nil // the whole of it
 			}
-			picks = append(picks, &pick{Change: ch, hunks: hunks})
+			picks = append(picks, &pick{Change: ch, hunks: parts})
 		}
 	}
-	return keepParents(list, picks), left, nil
+	return keepParents(list, picks), left, notes, nil
 }
 
-func (c choice) hunksOf(ch changes.Change) []HunkRef {
-	var out []HunkRef
-	for _, h := range c.hunks {
-		if h.Path == ch.Path {
-			out = append(out, h)
-		}
+func (c choice) named() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range c.files {
+		out[f] = true
 	}
 	return out
+}
+
+func (c choice) hunksByPath() map[string][]HunkRef {
+	out := map[string][]HunkRef{}
+	for _, h := range c.hunks {
+		out[h.Path] = append(out[h.Path], h)
+	}
+	return out
+}
+
+// underAny reports whether one of the directories a path lies in was named.
+func underAny(p string, dirs map[string]bool) bool {
+	for dir := dirOf(p); dir != ""; dir = dirOf(dir) {
+		if dirs[dir] {
+			return true
+		}
+	}
+	return false
 }
 
 // check refuses names that no change has. One that was approved before is no
 // mistake: asking twice is asking once.
 func (c choice) check(list []changes.Change, r *Review) error {
-	names := slices.Clone(c.files)
-	for _, h := range c.hunks {
-		names = append(names, h.Path)
+	known := places(list)
+	for _, name := range c.files {
+		if known[name] {
+			continue
+		}
+		if how, err := r.state.settled(name, r.layer); err == nil && how == approved {
+			continue
+		}
+		return nothingAt(name)
 	}
-	for _, name := range names {
-		known := slices.ContainsFunc(list, func(ch changes.Change) bool {
-			return ch.Path == name || ch.OldPath == name || below(ch.Path, name)
-		})
-		if known {
-			continue
+	for _, h := range c.hunks {
+		if !known[h.Path] {
+			return nothingAt(h.Path)
 		}
-		if how, err := r.state.settled(name, r.layer); err == nil && how == approved && !slices.Contains(c.hunkPaths(), name) {
-			continue
-		}
-		return sandbox.Errorf(sandbox.NotFound, "no change is pending at %.128q", name).
-			WithHint("coop diff --name-only lists them")
 	}
 	return nil
 }
 
-func (c choice) hunkPaths() (out []string) {
-	for _, h := range c.hunks {
-		out = append(out, h.Path)
+// places are all paths of changes and the directories they lie in.
+func places(list []changes.Change) map[string]bool {
+	out := map[string]bool{}
+	for _, c := range list {
+		for _, p := range []string{c.Path, c.OldPath} {
+			for ; p != "" && !out[p]; p = dirOf(p) {
+				out[p] = true
+			}
+		}
 	}
 	return out
+}
+
+func nothingAt(name string) error {
+	return sandbox.Errorf(sandbox.NotFound, "no change is pending at %.128q", name).
+		WithHint("coop diff --name-only lists them")
 }
 
 func never(c changes.Change) error {

@@ -1,7 +1,6 @@
 package review
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -42,10 +41,9 @@ func (r *Review) read(p *pick) (err error) {
 	if limit == 0 {
 		limit = maxFile
 	}
-	if p.body, err = ReadBody(f, r.Dir, limit); err != nil {
+	if p.body, err = r.scratch.Read(f, limit); err != nil {
 		return err
 	}
-	r.bodies = append(r.bodies, p.body)
 	p.put = p.body
 	if len(p.hunks) > 0 {
 		return r.cut(p)
@@ -169,7 +167,7 @@ func (r *Review) oldContent(p *pick) ([]byte, error) {
 		return nil, changedMeanwhile(path)
 	}
 	defer f.Close()
-	b, err := ReadBody(f, r.Dir, inMemory)
+	b, err := r.scratch.Read(f, inMemory)
 	if err != nil {
 		return nil, err
 	}
@@ -254,9 +252,4 @@ func (p *pick) exec() *bool {
 		return nil
 	}
 	return &is
-}
-
-// unchangedContent reports whether the project would not become another.
-func (p *pick) unchangedContent() bool {
-	return p.put != nil && p.old != nil && p.put.file == nil && bytes.Equal(p.put.data, p.old)
 }

@@ -182,6 +182,15 @@ func removeTree(dir *os.File, name string) error {
 	return rmtree.Remove(fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), name))
 }
 
+// own gives an entry to the workspace's owner. In a user namespace it is that
+// already.
+func (w *restorer) own(dir *os.File, name string) error {
+	if !w.RealRoot {
+		return nil
+	}
+	return within.Chown(dir, name, w.OwnerUID, w.OwnerGID)
+}
+
 func (w *restorer) restoreDir(dir *os.File, name string, st within.Stat) error {
 	now, err := within.Lstat(dir, name)
 	if err == nil && !now.Mode.IsDir() {
@@ -191,7 +200,7 @@ func (w *restorer) restoreDir(dir *os.File, name string, st within.Stat) error {
 		if err := within.Mkdir(dir, name, 0o700); err != nil {
 			return err
 		}
-		if err := within.Chown(dir, name, w.OwnerUID, w.OwnerGID); err != nil {
+		if err := w.own(dir, name); err != nil {
 			return err
 		}
 	} else if err != nil {
@@ -219,7 +228,7 @@ func (w *restorer) restoreLink(p string, dir *os.File, name string, st within.St
 	if err := within.Symlink(target, dir, tmp); err != nil {
 		return err
 	}
-	if err := within.Chown(dir, tmp, w.OwnerUID, w.OwnerGID); err != nil {
+	if err := w.own(dir, tmp); err != nil {
 		return err
 	}
 	if err := within.SetMTimeOf(dir, tmp, st.MTime); err != nil {
@@ -238,11 +247,10 @@ func (w *restorer) restoreFile(p string, dir *os.File, name string) error {
 	if err != nil {
 		return err
 	}
-	b, err := ReadBody(f, w.Dir, maxFile)
+	b, err := w.scratch.Read(f, maxFile)
 	if err != nil {
 		return err
 	}
-	defer b.Close()
 	return w.write(dir, name, b, st)
 }
 
@@ -263,7 +271,7 @@ func (w *restorer) write(dir *os.File, name string, b *Body, like within.Stat) (
 	if err := b.writeTo(out, func() {}); err != nil {
 		return err
 	}
-	if err := within.Chown(dir, tmp, w.OwnerUID, w.OwnerGID); err != nil {
+	if err := w.own(dir, tmp); err != nil {
 		return err
 	}
 	if err := within.Chmod(out, like.Mode); err != nil {

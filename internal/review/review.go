@@ -38,7 +38,7 @@ type Review struct {
 	space   *changes.Workspace
 	state   *State
 	base    *baseline
-	bodies  []*Body
+	scratch *Scratch
 }
 
 // DirOf is the review directory of a sandbox's directory.
@@ -46,7 +46,7 @@ func DirOf(sandboxDir string) string { return filepath.Join(sandboxDir, "review"
 
 // Open opens project and layer.
 func Open(c Config) (r *Review, err error) {
-	r = &Review{Config: c}
+	r = &Review{Config: c, scratch: &Scratch{Dir: c.Dir}}
 	defer func() {
 		if err != nil {
 			r.Close()
@@ -76,9 +76,7 @@ func missingProject(path string, err error) error {
 
 // Close lets go of everything.
 func (r *Review) Close() {
-	for _, b := range r.bodies {
-		b.Close()
-	}
+	r.scratch.Close()
 	for _, f := range []*os.File{r.project, r.layer} {
 		if f != nil {
 			_ = f.Close() // only read

@@ -2,14 +2,10 @@ package server
 
 import (
 	"bufio"
-	"encoding/base64"
-	"fmt"
-	"io/fs"
+	"io"
 	"net/http"
 	"net/url"
-	"sort"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/coop-dev/coop/api"
 	"github.com/coop-dev/coop/internal/changes"
@@ -54,12 +50,12 @@ func (s *Server) diff(w http.ResponseWriter, r *http.Request) error {
 	case format == "patch":
 		return s.writePatch(w, r, ref, query)
 	}
-	query.Text = detail != "names"
-	answer := diffAnswer{full: detail == "full"}
+	query.Text, query.Stamps = detail != "names", detail == "full"
+	answer := newDiffAnswer(w, detail == "full")
 	if err := s.cfg.Engine.Diff(r.Context(), ref, query, answer.add); err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, answer.finish())
+	return answer.finish()
 }
 
 // oneOf reads a parameter with a fixed set of values, the first being the default.
@@ -75,183 +71,61 @@ func oneOf(q url.Values, name string, values ...string) (string, error) {
 	return "", sandbox.Errorf(sandbox.Invalid, "%s %.32q is not one of %s", name, q.Get(name), strings.Join(values, ", "))
 }
 
+// lateText is a patch that is written while it is made, but for the parts that
+// must come last.
+type lateText struct {
+	out  io.Writer
+	part []byte
+	late []byte
+}
+
+func (t *lateText) add(c changes.Change, f patch.File) error {
+	if c.Late() {
+		t.late = f.Append(t.late)
+		return nil
+	}
+	t.part = f.Append(t.part[:0])
+	_, err := t.out.Write(t.part)
+	return err
+}
+
+func (t *lateText) finish() error {
+	_, err := t.out.Write(t.late)
+	return err
+}
+
+// begun sends the header with the first byte, so that an error before it is still
+// an error.
+type begun struct {
+	http.ResponseWriter
+	kind string
+	done bool
+}
+
+func (b *begun) Write(p []byte) (int, error) {
+	if !b.done {
+		b.Header().Set("Content-Type", b.kind)
+		b.Header().Set("Cache-Control", "no-store")
+		b.WriteHeader(http.StatusOK)
+		b.done = true
+	}
+	return b.ResponseWriter.Write(p)
+}
+
 func (s *Server) writePatch(w http.ResponseWriter, r *http.Request, ref string, q engine.DiffQuery) error {
 	q.Limits.TotalBytes = patchBytes
-	began := false
-	begin := func() {
-		if !began {
-			w.Header().Set("Content-Type", "text/x-diff")
-			w.Header().Set("Cache-Control", "no-store")
-			w.WriteHeader(http.StatusOK)
-			began = true
-		}
-	}
-	out := bufio.NewWriterSize(w, 1<<16)
-	var part []byte
-	err := s.cfg.Engine.Diff(r.Context(), ref, q, func(_ changes.Change, f patch.File) error {
-		begin()
-		part = f.Append(part[:0])
-		_, err := out.Write(part)
-		return err
-	})
-	if err != nil {
+	to := &begun{ResponseWriter: w, kind: "text/x-diff"}
+	out := bufio.NewWriterSize(to, 1<<16)
+	text := lateText{out: out}
+	if err := s.cfg.Engine.Diff(r.Context(), ref, q, text.add); err != nil {
 		return err
 	}
-	begin()
-	return out.Flush()
-}
-
-// diffAnswer collects the JSON form.
-type diffAnswer struct {
-	full bool
-	out  api.Diff
-	text []byte
-}
-
-func (d *diffAnswer) add(c changes.Change, f patch.File) error {
-	fc := fileChange(c, f)
-	for _, h := range f.Hunks {
-		for _, l := range h.Lines {
-			switch l.Op {
-			case '+':
-				fc.Additions++
-			case '-':
-				fc.Deletions++
-			}
-		}
-		if d.full {
-			fc.Hunks = append(fc.Hunks, hunk(h))
-		}
+	if err := text.finish(); err != nil {
+		return err
 	}
-	if d.full {
-		d.text = f.Append(d.text)
+	if err := out.Flush(); err != nil {
+		return err
 	}
-	d.out.Files = append(d.out.Files, fc)
-	d.count(c, fc)
-	return nil
-}
-
-func (d *diffAnswer) finish() api.Diff {
-	if d.out.Files == nil {
-		d.out.Files = []api.FileChange{}
-	}
-	// The text is in the order of a patch, the list in that of the paths.
-	sort.SliceStable(d.out.Files, func(i, j int) bool { return rawPath(d.out.Files[i]) < rawPath(d.out.Files[j]) })
-	d.out.UnifiedDiff = string(d.text)
-	if !utf8.Valid(d.text) {
-		d.out.UnifiedDiff, d.out.Encoding = base64.StdEncoding.EncodeToString(d.text), "base64"
-	}
-	return d.out
-}
-
-func rawPath(f api.FileChange) string {
-	if f.FilePathBase64 == "" {
-		return f.FilePath
-	}
-	raw, _ := base64.StdEncoding.DecodeString(f.FilePathBase64) // our own
-	return string(raw)
-}
-
-func (d *diffAnswer) count(c changes.Change, fc api.FileChange) {
-	t := &d.out.Totals
-	t.Additions += fc.Additions
-	t.Deletions += fc.Deletions
-	switch fc.Status {
-	case "denied":
-		t.Denied++
-	case "refused":
-		t.Refused++
-	default:
-		t.Pending++
-	}
-	if len(fc.Flagged) > 0 {
-		t.Flagged++
-	}
-	if c.Dir() {
-		t.Directories++
-		return
-	}
-	t.Files++
-	*map[changes.Kind]*int{
-		changes.Added: &t.Added, changes.Modified: &t.Modified, changes.Deleted: &t.Deleted,
-		changes.Renamed: &t.Renamed, changes.ModeOnly: &t.Mode, changes.Type: &t.Type,
-	}[c.Kind]++
-}
-
-func fileChange(c changes.Change, f patch.File) api.FileChange {
-	fc := api.FileChange{
-		ChangeType: string(c.Kind), OldMode: octal(c.Old), Mode: octal(c.New), OldSize: c.Old.Size, Size: c.New.Size,
-		LinkTarget: c.New.Link, Binary: c.Binary || f.Binary, Large: c.Large, Similarity: c.Similarity,
-		Flagged: append([]string{}, c.Flagged...), Status: "pending", Reason: f.Summary, Hunks: []api.Hunk{},
-	}
-	fc.FilePath, fc.FilePathBase64 = text(c.Path)
-	fc.OldPath, fc.OldPathBase64 = text(c.OldPath)
-	switch {
-	case c.Denied != "":
-		fc.Status, fc.Reason = "denied", c.Denied
-	case c.Refused != "":
-		fc.Status, fc.Reason = "refused", c.Refused
-	case fc.Reason == "" && c.Unreadable != "":
-		fc.Reason = "unreadable " + c.Unreadable
-	}
-	return fc
-}
-
-// text writes a name as JSON can, and exactly where that is not enough.
-func text(name string) (shown, exact string) {
-	if utf8.ValidString(name) {
-		return name, ""
-	}
-	return strings.ToValidUTF8(name, "\uFFFD"), base64.StdEncoding.EncodeToString([]byte(name))
-}
-
-func hunk(h patch.Hunk) api.Hunk {
-	out := api.Hunk{Index: h.Index, ID: h.ID(), Header: h.Header(), Lines: h.Text()}
-	for _, l := range out.Lines {
-		if !utf8.ValidString(l) {
-			out.Encoding = "base64"
-		}
-	}
-	if out.Encoding != "" {
-		for i, l := range out.Lines {
-			out.Lines[i] = base64.StdEncoding.EncodeToString([]byte(l))
-		}
-	}
-	return out
-}
-
-// modeBits are st_mode's for what fs.FileMode has in other places.
-var modeBits = [...]struct {
-	flag fs.FileMode
-	bits uint32
-}{
-	{fs.ModeDir, 0o040000},
-	{fs.ModeSymlink, 0o120000},
-	{fs.ModeNamedPipe, 0o010000},
-	{fs.ModeSocket, 0o140000},
-	{fs.ModeSetuid, 0o4000},
-	{fs.ModeSetgid, 0o2000},
-	{fs.ModeSticky, 0o1000},
-}
-
-// octal is a mode as stat(1) writes it, with its type.
-func octal(s changes.State) string {
-	if !s.Exists {
-		return ""
-	}
-	bits := uint32(s.Mode.Perm())
-	for _, m := range modeBits {
-		if s.Mode&m.flag != 0 {
-			bits |= m.bits
-		}
-	}
-	switch {
-	case s.Mode.IsRegular():
-		bits |= 0o100000
-	case s.Mode&fs.ModeCharDevice != 0:
-		bits |= 0o020000
-	case s.Mode&fs.ModeDevice != 0:
-		bits |= 0o060000
-	}
-	return fmt.Sprintf("%06o", bits)
+	_, err := to.Write(nil) // an empty patch has a header too
+	return err
 }

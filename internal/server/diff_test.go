@@ -17,10 +17,10 @@ func someChanges() []changes.Change {
 	file := changes.State{Exists: true, Mode: 0o644, Size: 5}
 	return []changes.Change{
 		{Path: ".git", Kind: changes.Modified, Old: changes.State{Exists: true, Mode: fs.ModeDir | 0o755}, New: changes.State{Exists: true, Mode: fs.ModeDir | 0o755}, Denied: ".git/**"},
+		{Path: "a", Kind: changes.Renamed, OldPath: "z", Old: file, New: file, Similarity: 90},
 		{Path: "b\xff", Kind: changes.Added, New: file, Flagged: []string{"because"}},
 		{Path: "dir", Kind: changes.Added, New: changes.State{Exists: true, Mode: fs.ModeDir | 0o755}},
 		{Path: "fifo", Kind: changes.Added, New: changes.State{Exists: true, Mode: fs.ModeNamedPipe | 0o600}, Refused: "a fifo"},
-		{Path: "a", Kind: changes.Renamed, OldPath: "z", Old: file, New: file, Similarity: 90},
 	}
 }
 
@@ -55,6 +55,22 @@ func TestDiffJSON(t *testing.T) {
 	}
 }
 
+// TestDiffAnswerIsTheType: the streamed answer has every field of api.Diff.
+func TestDiffAnswerIsTheType(t *testing.T) {
+	h := newHarness(t)
+	for _, list := range [][]changes.Change{nil, someChanges()[:1], someChanges()} {
+		h.engine.changes = list
+		a := h.get("/sandboxes/box/diff").want(http.StatusOK)
+		dec := json.NewDecoder(strings.NewReader(string(a.body)))
+		dec.DisallowUnknownFields()
+		var d api.Diff
+		must(t, dec.Decode(&d))
+		if d.Files == nil || len(d.Files) != len(list) || dec.More() || a.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%d files: %s", len(list), a.body)
+		}
+	}
+}
+
 func TestDiffDetail(t *testing.T) {
 	h := newHarness(t)
 	h.engine.changes = someChanges()
@@ -75,7 +91,7 @@ func TestDiffPatch(t *testing.T) {
 	if len(a.body) != 0 || a.Header.Get("Content-Type") != "text/x-diff" {
 		t.Errorf("nothing changed: %q %v", a.body, a.Header)
 	}
-	h.engine.changes = someChanges()[1:2]
+	h.engine.changes = someChanges()[2:3]
 	a = h.get("/sandboxes/box/diff?format=patch").want(http.StatusOK)
 	if !strings.HasSuffix(string(a.body), "@@ -0,0 +1,2 @@\n+1\n+\xff2\n") {
 		t.Errorf("%q", a.body)

@@ -42,6 +42,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := api.Health{Status: "ok", Driver: h.Driver, Sandboxes: h.Sandboxes, Running: h.Running, Checks: []api.Check{}}
+	out.Notes = s.cfg.Engine.ReviewNotes()
 	if s.cfg.Checks != nil {
 		out.Checks = append(out.Checks, s.cfg.Checks()...)
 	}

@@ -22,6 +22,8 @@ type Reviewer interface {
 	Discard(ctx context.Context, ref string, files []string, version int64, actor string) (*review.Discarded, []string, engine.View, error)
 	Rebase(ctx context.Context, ref string, force bool, version int64, actor string) (*review.Rebased, []string, engine.View, error)
 	Conflicts(ctx context.Context, ref string) ([]review.Conflict, []string, error)
+	// ReviewNotes are what the next reviewers will be told.
+	ReviewNotes() []string
 	// AuditOf reads the lines about a file of the host, by its absolute path.
 	AuditOf(ctx context.Context, file string, limit int) ([]sandbox.AuditEntry, error)
 }
@@ -78,10 +80,11 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request) error {
 func approvalOf(req api.ApproveRequest) (engine.Approval, error) {
 	a := engine.Approval{Version: req.Version}
 	a.Flagged, a.Force, a.Auto = req.Flagged, req.Force, req.Auto
-	if req.Commits {
-		return a, sandbox.Errorf(sandbox.Unsupported, "taking over the agent's own commits is not there yet").
-			WithHint("approve the files and commit them: commit, or coop approve --commit")
+	a.Commits = req.Commits
+	if req.Commits && (len(req.Files)+len(req.FilesBase64)+len(req.Hunks) > 0 || req.Commit != nil || req.Auto || req.Force) {
+		return a, sandbox.Errorf(sandbox.Invalid, "commits are taken over whole: only flagged and version go with them")
 	}
+	a.Seen = req.Fingerprints
 	var err error
 	if a.Files, err = rawPaths(req.Files, req.FilesBase64); err != nil {
 		return a, err

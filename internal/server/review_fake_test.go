@@ -33,6 +33,8 @@ func (e *fakeEngine) Conflicts(_ context.Context, ref string) ([]review.Conflict
 	return []review.Conflict{{Path: "a", Resolution: review.Refused, Base: "unknown", SandboxDiff: "\xff"}}, nil, e.called("conflicts", ref)
 }
 
+func (e *fakeEngine) ReviewNotes() []string { return []string{"an approve was interrupted"} }
+
 func (e *fakeEngine) AuditOf(_ context.Context, file string, _ int) ([]sandbox.AuditEntry, error) {
 	return []sandbox.AuditEntry{{Seq: 2, Sandbox: "abcd", Name: "box", Event: "approve", Detail: file}}, e.called("auditOf", "")
 }

@@ -31,7 +31,11 @@ func TestApproveRequest(t *testing.T) {
 		t.Error(diff)
 	}
 	h.post("/sandboxes/box/approve", "").want(200) // everything
-	h.post("/sandboxes/box/approve", `{"commits":true}`).wantError(501, "unsupported")
+	h.post("/sandboxes/box/approve", `{"commits":true,"force":true}`).wantError(400, "invalid")
+	h.post("/sandboxes/box/approve", `{"commits":true}`).want(200)
+	if !h.engine.approval.Commits {
+		t.Error("commits were not asked for")
+	}
 	h.post("/sandboxes/box/approve", `{"filesBase64":["!"]}`).wantError(400, "invalid")
 	h.post("/sandboxes/box/approve", `{"file":["x"]}`).wantError(400, "invalid", "files")
 }

@@ -1,9 +1,9 @@
 package patch
 
-// maxSteps bounds the search for the shortest difference: about half a second
-// on a slow machine. What is left then is replaced as a whole, which is longer
+// maxSteps bounds the search for the shortest difference, in proportion to what
+// there is to search. What is left then is replaced as a whole, which is longer
 // but just as right. Without a bound two texts made for it take hours.
-const maxSteps = 100_000_000
+func maxSteps(lines int) int { return 1_000_000 + 32*lines }
 
 // minCost is how many differing lines a part may have before the search settles
 // for a good split instead of the best one.
@@ -80,7 +80,7 @@ func newSearch(a, b []int32) *search {
 	n := len(a) + len(b) + 3
 	s := &search{
 		a: a, b: b, gone: make([]bool, len(a)), fresh: make([]bool, len(b)),
-		ahead: make([]int, n), back: make([]int, n), zero: len(b) + 1, cost: minCost, steps: maxSteps,
+		ahead: make([]int, n), back: make([]int, n), zero: len(b) + 1, cost: minCost, steps: maxSteps(len(a) + len(b)),
 	}
 	for s.cost*s.cost < n {
 		s.cost *= 2

@@ -30,11 +30,13 @@ type Daemon struct {
 	PageSize  int                                  // of lists; 0 is no limit
 	Degraded  []api.Degraded                       // of new sandboxes
 	Processes []api.Process                        // of every sandbox
+	Diff      *api.Diff                            // of every sandbox
 	Version   api.Version                          // of the daemon
 	Fail      func(method, path string) *api.Error // nil goes on
 	Signals   chan string                          // sent beside streams; nil makes them come as frames
 	Command   func(*Session)                       // what an attached command does
 	Terminals Terminals                            // of every sandbox
+	Extra     map[string]http.HandlerFunc          // by ServeMux pattern, set before Listen
 
 	mu        sync.Mutex
 	sandboxes []api.Sandbox // newest first
@@ -105,12 +107,16 @@ func (d *Daemon) handler() http.Handler {
 		io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("GET /api/v1/sandboxes/{ref}/diff", d.diff)
 	mux.HandleFunc("GET /api/v1/audit", answer(api.List[api.AuditEntry]{Items: []api.AuditEntry{{Event: "create"}}, Total: 1}))
 	mux.HandleFunc("GET /api/v1/health", answer(api.Health{Status: "ok", Driver: "overlayfs", Sandboxes: 2, Running: 1}))
 	mux.HandleFunc("GET /api/v1/doctor", answer(api.Doctor{OK: true, Mode: "user"}))
 	mux.HandleFunc("GET /api/v1/version", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, d.Version) })
 	mux.HandleFunc("POST /api/v1/shutdown", answer(nil))
 	d.terminalRoutes(mux)
+	for pattern, h := range d.Extra {
+		mux.HandleFunc(pattern, h)
+	}
 	return d.record(mux)
 }
 

@@ -1,7 +1,8 @@
 // Package within works on a tree of files through descriptors of its
-// directories. No path it is given is ever resolved through a symbolic link or
-// out of the tree (openat2: RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS), so that
-// whoever swaps a directory for a link meanwhile gets an error and nothing else.
+// directories. No path it is given is ever resolved through a symbolic link, out
+// of the tree or onto another filesystem mounted in it (openat2: RESOLVE_BENEATH,
+// RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV), so that whoever swaps a directory for a
+// link meanwhile gets an error and nothing else.
 //
 // Functions that take a name take one component; those that take a path resolve
 // it from the directory that is given.
@@ -25,6 +26,16 @@ const tries = 64
 
 // Open opens a path below dir. What has become a fifo does not hold it up.
 func Open(dir *os.File, path string, flags int, perm fs.FileMode) (*os.File, error) {
+	return open(dir, path, flags, perm, resolve|unix.RESOLVE_NO_XDEV)
+}
+
+// OpenMounted opens a directory below dir that another filesystem may be mounted
+// on.
+func OpenMounted(dir *os.File, path string) (*os.File, error) {
+	return open(dir, path, unix.O_RDONLY|unix.O_DIRECTORY, 0, resolve)
+}
+
+func open(dir *os.File, path string, flags int, perm fs.FileMode, resolve uint64) (*os.File, error) {
 	how := unix.OpenHow{
 		Flags:   uint64(flags) | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_NOCTTY,
 		Resolve: resolve,

@@ -92,6 +92,9 @@ func read(top *os.File, path string) (entries []manifest.Entry, latest time.Time
 	return entries, latest, nil
 }
 
+// settleTime bounds the wait for the filesystem's clock.
+const settleTime = 5 * time.Second
+
 // settle returns when the filesystem's clock has passed the latest ctime. It is
 // coarse, some milliseconds, or a second elsewhere: a program that wrote within
 // the same tick would leave no trace in it.

@@ -16,7 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/coop-dev/coop/internal/linux/beneath"
 	"github.com/coop-dev/coop/internal/linux/copyfile"
@@ -228,7 +227,7 @@ func (c *copier) finish(path string, info beneath.Info) error {
 		}
 	}
 	if info.Mode&fs.ModeSymlink == 0 {
-		if err := os.Chmod(to, info.Mode.Perm()|info.Mode&(fs.ModeSetgid|fs.ModeSticky)&special(info.Mode)); err != nil {
+		if err := os.Chmod(to, info.Mode.Perm()|special(info.Mode)); err != nil {
 			return err
 		}
 	}
@@ -239,7 +238,7 @@ func (c *copier) finish(path string, info beneath.Info) error {
 // A file that changes who runs it is of no use in a sandbox.
 func special(m fs.FileMode) fs.FileMode {
 	if m.IsDir() {
-		return fs.ModeSetgid | fs.ModeSticky
+		return m & (fs.ModeSetgid | fs.ModeSticky)
 	}
 	return 0
 }
@@ -255,6 +254,3 @@ func explain(err error) error {
 	}
 	return fmt.Errorf("copy the project: %w", err)
 }
-
-// settleTime bounds the wait for the filesystem's clock.
-const settleTime = 5 * time.Second
