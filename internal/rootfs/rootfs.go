@@ -195,7 +195,7 @@ func (b *Builder) add(res *Result, p Params, t tree) error {
 	if open.err != nil {
 		return workspaceError(t, open.err)
 	}
-	m, err := overlay.Mount(layers, overlay.Options{UserXattr: !b.Root})
+	m, err := overlay.Mount(layers, overlay.Options{UserXattr: !b.Root, NoRedirect: t.name == "workspace"})
 	if err != nil {
 		return workspaceError(t, err)
 	}

@@ -26,6 +26,11 @@ type Layers struct {
 // its notes in user.* attributes, and cannot redirect renamed directories.
 type Options struct {
 	UserXattr bool
+	// NoRedirect makes a rename of a directory of a lower layer EXDEV, as it is
+	// in a user namespace: programs then copy. Otherwise the files of a renamed
+	// directory stay where they were in the lower layer, and vanish for the
+	// sandbox when somebody renames or removes them there.
+	NoRedirect bool
 }
 
 // Mount makes the tree. Programs in it gain nothing from setuid bits or device
@@ -60,7 +65,11 @@ func common(o Options) []mount.Option {
 	if o.UserXattr {
 		return []mount.Option{{Key: "userxattr"}}
 	}
-	return []mount.Option{{Key: "redirect_dir", Value: "on"}, {Key: "metacopy", Value: "off"}}
+	redirect := "on"
+	if o.NoRedirect {
+		redirect = "follow"
+	}
+	return []mount.Option{{Key: "redirect_dir", Value: redirect}, {Key: "metacopy", Value: "off"}}
 }
 
 // mountClassic uses mount(2), whose one option string takes all lowers.

@@ -207,6 +207,25 @@ func TestMountAsRoot(t *testing.T) {
 	}
 }
 
+// TestNoRedirect: the files of a renamed directory would stay in the lower layer.
+func TestNoRedirect(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	tr := makeTrees(t)
+	if err := os.Mkdir(filepath.Join(tr.lower, "dir"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Mount(tr.layers(t), Options{NoRedirect: true})
+	if err != nil {
+		need(t, "overlayfs over "+os.TempDir(), err)
+	}
+	defer m.Close()
+	if err := unix.Renameat(int(m.Fd()), "dir", int(m.Fd()), "moved"); err != unix.EXDEV {
+		t.Errorf("rename a directory of the lower layer: %v", err)
+	}
+}
+
 // TestOddPaths: no character of a path has a meaning in the options.
 func TestOddPaths(t *testing.T) {
 	if !inside(t) {
