@@ -41,8 +41,12 @@ func (u *unpacker) file(p string, at layerdir.Place, h *tar.Header, content io.R
 	return f.Finish(m)
 }
 
-// hole is the smallest run of zeros that is not written.
-const hole = 4096
+// hole is the smallest run of zeros that is not written; block what a file
+// system allocates.
+const (
+	hole  = 4096
+	block = 4096
+)
 
 // copy writes the content, leaving holes where it is zero: sparse files stay so.
 func (u *unpacker) copy(f layerdir.File, r io.Reader, size int64) error {
@@ -59,6 +63,7 @@ func (u *unpacker) copy(f layerdir.File, r io.Reader, size int64) error {
 				return err
 			}
 			off += int64(len(data))
+			u.result.DiskBytes += (int64(len(data)) + block - 1) / block * block
 			if len(data) > 0 {
 				written = off
 			}

@@ -27,6 +27,9 @@ type Result struct {
 	DiffID  string // hex SHA-256 of the uncompressed archive
 	Bytes   int64  // of its files
 	Entries int
+
+	DiskBytes int64 // roughly, as blocks of 4 KiB
+
 	Devices int // left out
 	Nobody  int // owners without an id here
 	Attrs   int // attributes this file system cannot keep
@@ -128,6 +131,7 @@ func (u *unpacker) run(archive *tar.Reader) error {
 		if u.result.Entries++; u.result.Entries > u.Limits.Entries {
 			return sandbox.Errorf(sandbox.TooLarge, "the layer has more than %d entries", u.Limits.Entries)
 		}
+		u.result.DiskBytes += block // its inode, a directory's or a link's block
 		if err := u.entry(h, archive); err != nil {
 			return named(h.Name, err)
 		}
