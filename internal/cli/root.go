@@ -22,7 +22,7 @@ type globalFlags struct {
 func laterVerbs() []string {
 	return []string{
 		"approve", "attach", "build", "conflicts", "cp", "df", "diff", "discard", "events", "freeze", "gc",
-		"image", "logs", "pool", "rebase", "rebuild", "reject", "restart", "serve", "shell", "stats",
+		"logs", "pool", "rebase", "rebuild", "reject", "restart", "serve", "shell", "stats",
 		"terminal", "thaw", "token", "volume", "workspace",
 	}
 }
@@ -68,7 +68,7 @@ func verbs(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newRun(a), newCreate(a), newExec(a), newInit(a),
 		newLs(a), newInspect(a), newPs(a),
-		newStop(a), newStart(a), newRm(a),
+		newStop(a), newStart(a), newRm(a), newImage(a),
 		newDoctor(a), newStatus(a), newShutdown(a), newVersion(a), newDaemon(a),
 	}
 }

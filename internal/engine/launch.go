@@ -31,12 +31,12 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 			u.run()
 		}
 	}()
-	img, err := e.host.Get(ctx)
+	files := rootfs.Params{Dir: e.dir(r.ID), Spec: r.Spec, IDBase: r.IDBase, Workspace: src}
+	files.OwnerUID, files.OwnerGID = ownerInside(r.Spec.Agent.User)
+	key, err := e.system(ctx, r.Spec, &files)
 	if err != nil {
 		return nil, err
 	}
-	files := rootfs.Params{Dir: e.dir(r.ID), Spec: r.Spec, IDBase: r.IDBase, Image: img, Workspace: src}
-	files.OwnerUID, files.OwnerGID = ownerInside(r.Spec.Agent.User)
 	mounts := begin(func() (*rootfs.Result, error) {
 		if err := e.build.Prepare(files, entitled != nil); err != nil {
 			return nil, err
@@ -60,7 +60,7 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 	if err != nil {
 		return nil, err
 	}
-	params.State.Host = img.Key
+	params.State.Host = key
 	params.Mounts = func() ([]*os.File, *initproto.Setup, error) {
 		if entitled != nil {
 			if err := entitled(); err != nil {

@@ -69,7 +69,7 @@ func (s *Store) plainTar(ctx context.Context, f *os.File) (*os.File, error) {
 		return nil, err
 	}
 	if !compressed {
-		return os.Open(f.Name())
+		return f, nil // closed twice, which does no harm
 	}
 	st, err := f.Stat()
 	if err != nil {

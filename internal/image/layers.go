@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -44,7 +45,7 @@ func (s *Store) openLayers() error {
 		}
 	}
 	s.sweepTmp()
-	err := readAll(s.LayerDir(), func(name string, l *layer) {
+	_, err := readAll(s.LayerDir(), func(name string, l *layer) {
 		if l.IDs == s.IDs {
 			s.layers[strings.TrimSuffix(name, ".json")] = l
 		}
@@ -62,7 +63,7 @@ func (s *Store) openLayers() error {
 		_, derr := os.Stat(s.layerPath(hex))
 		if errors.Is(serr, fs.ErrNotExist) || errors.Is(derr, fs.ErrNotExist) {
 			delete(s.layers, hex)
-			s.discard(hex)
+			s.bury(s.retire(hex))
 		}
 	}
 	return nil
@@ -85,16 +86,24 @@ func (s *Store) sweepTmp() {
 	}
 }
 
-// discard removes a layer: its .json first, so that half a layer is none.
-func (s *Store) discard(hex string) {
+// retire takes a layer out of sight: its .json first, so that half a layer is
+// none. What it gives is to be removed, which may take long.
+func (s *Store) retire(hex string) (dead string) {
 	_ = os.Remove(s.layerPath(hex + ".json")) // not there when the layer was never whole
-	dead := filepath.Join(s.tmp(), "dead-"+hex)
+	dead = filepath.Join(s.tmp(), fmt.Sprintf("dead-%s-%d", hex, time.Now().UnixNano()))
 	err := os.Rename(s.layerPath(hex), dead)
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		err = rmtree.Remove(dead)
-	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.Log.Warn("remove layer", "path", hex, "err", err)
+		s.Log.Warn("retire layer", "path", hex, "err", err)
+	}
+	return dead
+}
+
+// bury removes retired layers. What it cannot, the next start does.
+func (s *Store) bury(dead ...string) {
+	for _, d := range dead {
+		if err := rmtree.Remove(d); err != nil {
+			s.Log.Warn("remove layer", "path", d, "err", err)
+		}
 	}
 }
 
@@ -123,7 +132,7 @@ func (s *Store) unpackLayer(ctx context.Context, hex string, blob io.Reader, siz
 		return sandbox.Errorf(sandbox.Invalid, "the layer is not the one the image names: its digest is sha256:%s, not sha256:%s", r.DiffID, hex).
 			WithHint("the registry or the archive is damaged; nothing of it was kept")
 	}
-	s.discard(hex) // one for other ids, perhaps
+	s.bury(s.retire(hex)) // one for other ids, perhaps
 	if err := os.Rename(dir, s.layerPath(hex)); err != nil {
 		return err
 	}

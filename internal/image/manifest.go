@@ -191,6 +191,22 @@ func fits(arch, variant string) bool {
 	return variant == "" || runtime.GOARCH == "arm64" || runtime.GOARCH == "amd64" && variant == "v1" || runtime.GOARCH == "arm"
 }
 
+// maxConfig bounds what of an image's configuration goes into every sandbox.
+const maxConfig = 1 << 20
+
+func (c Config) size() int {
+	n := len(c.User) + len(c.WorkingDir)
+	for _, list := range [][]string{c.Env, c.Entrypoint, c.Cmd} {
+		for _, s := range list {
+			n += len(s) + 16
+		}
+	}
+	for k, v := range c.Labels {
+		n += len(k) + len(v)
+	}
+	return n
+}
+
 // describe makes the image's record from its configuration.
 func (s *Store) describe(p plan, raw []byte) (*Image, error) {
 	c, err := v1.ParseConfigFile(bytes.NewReader(raw))
@@ -210,6 +226,9 @@ func (s *Store) describe(p plan, raw []byte) (*Image, error) {
 			Env: c.Config.Env, User: c.Config.User, WorkingDir: c.Config.WorkingDir,
 			Entrypoint: c.Config.Entrypoint, Cmd: c.Config.Cmd, Labels: c.Config.Labels,
 		},
+	}
+	if img.Config.size() > maxConfig {
+		return nil, sandbox.Errorf(sandbox.TooLarge, "the image's environment, command and labels take more than %d bytes", maxConfig)
 	}
 	for i, l := range p.layers {
 		d := c.RootFS.DiffIDs[i]

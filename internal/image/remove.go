@@ -17,28 +17,30 @@ type Removed struct {
 	References []string // that name nothing any more
 	Images     []string // digests
 	Bytes      int64    // of layers that are gone
+
+	dead []string // to be removed without the lock
 }
 
 // Remove takes a reference away, or with a digest all references of an image.
 // The image goes with its last reference, and its layers unless other images
 // have them.
-func (s *Store) Remove(ctx context.Context, ref string) (Removed, error) {
+func (s *Store) Remove(ctx context.Context, ref string) (out Removed, err error) {
+	defer func() { s.bury(out.dead...) }()
 	used, err := s.InUse(ctx)
 	if err != nil {
-		return Removed{}, err
+		return out, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	img, err := s.find(ref)
 	if err != nil {
-		return Removed{}, err
+		return out, err
 	}
 	refs := s.named(img, ref)
 	last := len(refs) == len(s.view(img, nil).References)
 	if last && (len(used[img.Digest]) > 0 || s.pins[img.Digest] > 0) {
-		return Removed{}, inUse(ref, used[img.Digest])
+		return out, inUse(ref, used[img.Digest])
 	}
-	var out Removed
 	for _, r := range refs {
 		if err := s.dropRef(r); err != nil {
 			return out, err
@@ -109,13 +111,13 @@ func (s *Store) dropLayer(hex string, out *Removed) {
 	}
 	out.Bytes += l.DiskBytes
 	delete(s.layers, hex)
-	s.discard(hex)
+	out.dead = append(out.dead, s.retire(hex))
 }
 
 // Prune removes images without a reference, and with all also those no sandbox
 // uses; layers no image has, and blobs half downloaded.
-func (s *Store) Prune(ctx context.Context, all bool) (Removed, error) {
-	var out Removed
+func (s *Store) Prune(ctx context.Context, all bool) (out Removed, err error) {
+	defer func() { s.bury(out.dead...) }()
 	used, err := s.InUse(ctx)
 	if err != nil {
 		return out, err
@@ -144,6 +146,9 @@ func (s *Store) Prune(ctx context.Context, all bool) (Removed, error) {
 
 // sweepLayers removes layers that no image has and that are older than that.
 func (s *Store) sweepLayers(age time.Duration, out *Removed) {
+	if s.damaged {
+		return
+	}
 	needed := s.needed()
 	for hex, l := range s.layers {
 		if !needed[hex] && time.Since(l.Made) >= age {

@@ -70,6 +70,10 @@ type Store struct {
 	refs   map[string]string // canonical reference → digest
 	layers map[string]*layer // by hex diffID
 	pins   map[string]int    // by digest or hex diffID: somebody is about to use it
+
+	// damaged says that a file of images/ could not be read. Which layers it
+	// needs nobody knows, so none is removed for want of an image.
+	damaged bool
 }
 
 // New has no side effects.
@@ -113,7 +117,7 @@ func (s *Store) Open() error {
 	if err := s.openLayers(); err != nil {
 		return err
 	}
-	err := readAll(filepath.Join(s.Home, "images", "manifests"), func(name string, img *Image) {
+	bad, err := readAll(filepath.Join(s.Home, "images", "manifests"), func(name string, img *Image) {
 		if hexOf(img.Digest)+".json" == name {
 			s.images[img.Digest] = img
 		}
@@ -121,20 +125,25 @@ func (s *Store) Open() error {
 	if err != nil {
 		return err
 	}
-	s.sweepLayers(keepPart, &Removed{})
-	return readAll(filepath.Join(s.Home, "images", "refs"), func(_ string, r *refRecord) {
+	if s.damaged = len(bad) > 0; s.damaged {
+		s.Log.Error("images cannot be read", "files", bad)
+	}
+	var old Removed
+	s.sweepLayers(keepPart, &old)
+	s.bury(old.dead...)
+	_, err = readAll(filepath.Join(s.Home, "images", "refs"), func(_ string, r *refRecord) {
 		if s.images[r.Digest] != nil {
 			s.refs[r.Reference] = r.Digest
 		}
 	})
+	return err
 }
 
-// readAll decodes every .json file of a directory. One that cannot be read is
-// as good as not there: what it named is pulled again.
-func readAll[T any](dir string, each func(name string, v *T)) error {
+// readAll decodes every .json file of a directory and names those it cannot.
+func readAll[T any](dir string, each func(name string, v *T)) (bad []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) != ".json" {
@@ -142,11 +151,13 @@ func readAll[T any](dir string, each func(name string, v *T)) error {
 		}
 		v := new(T)
 		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err == nil && json.Unmarshal(b, v) == nil {
-			each(e.Name(), v)
+		if err != nil || json.Unmarshal(b, v) != nil {
+			bad = append(bad, e.Name())
+			continue
 		}
+		each(e.Name(), v)
 	}
-	return err
+	return bad, err
 }
 
 // List gives all images, the newest first.

@@ -51,6 +51,17 @@ type Spec struct {
 	Owner     string            `json:"owner,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Metadata  map[string]any    `json:"metadata,omitempty"`
+
+	// ImageConfig is set when the sandbox is made; nil for the image host.
+	ImageConfig *ImageConfig `json:"imageConfig,omitempty"`
+}
+
+// ImageConfig is what an image was when a sandbox was made from it: a reference
+// may stand for another image later.
+type ImageConfig struct {
+	Digest     string   `json:"digest"`
+	Env        []string `json:"env,omitempty"`
+	WorkingDir string   `json:"workingDir,omitempty"`
 }
 
 // Workspace is the project's files as the sandbox sees them.

@@ -37,7 +37,7 @@ type param struct {
 type octets struct{}
 
 func routes() []route {
-	return slices.Concat(sandboxRoutes(), execRoutes(), processRoutes(), fileRoutes(), hostRoutes())
+	return slices.Concat(sandboxRoutes(), execRoutes(), processRoutes(), fileRoutes(), hostRoutes(), imageRoutes())
 }
 
 func sandboxRoutes() []route {

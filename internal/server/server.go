@@ -28,6 +28,7 @@ var errClosing = errors.New("the daemon is shutting down")
 // without the last two every request is denied.
 type Config struct {
 	Engine  Engine
+	Images  Images                                   // nil: unsupported
 	PeerUID func(*net.UnixConn) (uid int, err error) // SO_PEERCRED
 	Allow   func(uid int) bool                       // whether that uid, as this process sees it, owns the daemon
 
