@@ -26,21 +26,23 @@ func (e *Engine) useImage(spec *sandbox.Spec) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := applyImage(spec, img); err != nil {
+	if err := applyImage(spec, img, e.UIDs.Single()); err != nil {
 		release()
 		return nil, err
 	}
 	return release, nil
 }
 
-func applyImage(spec *sandbox.Spec, img image.Image) error {
+func applyImage(spec *sandbox.Spec, img image.Image, single bool) error {
 	spec.ImageConfig = &sandbox.ImageConfig{Digest: img.Digest, Env: img.Config.Env, WorkingDir: img.Config.WorkingDir}
 	if spec.Agent.User == "" {
 		user, err := imageUser(img.Config.User)
 		if err != nil {
 			return err
 		}
-		spec.Agent.User = user
+		if spec.Agent.User = user; single && user != sandbox.DefaultUser && user != "0" {
+			spec.Agent.User, spec.ImageConfig.InsteadOf = sandbox.DefaultUser, user
+		}
 	}
 	if argv := img.Config.Command(); spec.Agent.Command == "" && len(argv) > 0 {
 		spec.Agent.Command, spec.Agent.Args = argv[0], argv[1:]
@@ -63,6 +65,18 @@ func imageUser(user string) (string, error) {
 			WithHint("say as whom with --user")
 	}
 	return name, nil
+}
+
+// imageWeakness tells where an image could not be taken at its word.
+func imageWeakness(spec sandbox.Spec) []sandbox.Degraded {
+	c := spec.ImageConfig
+	if c == nil || c.InsteadOf == "" {
+		return nil
+	}
+	return []sandbox.Degraded{{
+		Fence:  "user",
+		Reason: "programs run as root inside, not as " + c.InsteadOf + ": without newuidmap and a subuid range (package uidmap) there is one id only",
+	}}
 }
 
 // system says which trees a sandbox's root is made of. key names the state of

@@ -48,7 +48,7 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 			res.Close()
 		}
 	})
-	r.Degraded = e.weaknesses()
+	r.Degraded = append(e.weaknesses(), imageWeakness(r.Spec)...)
 	group, err := e.makeGroup(r)
 	if err != nil {
 		return nil, err

@@ -126,13 +126,19 @@ func readArchive(ctx context.Context, f *os.File) (*archive, error) {
 
 func (a *archive) has(name string) bool { _, ok := a.files[name]; return ok }
 
-// open gives a file of the archive.
-func (a *archive) open(name string) (io.ReadCloser, error) {
+// find gives the place of a file, through one link.
+func (a *archive) find(name string) (span, bool) {
 	name = path.Clean(name)
 	if to, ok := a.links[name]; ok {
 		name = to
 	}
 	s, ok := a.files[name]
+	return s, ok
+}
+
+// open gives a file of the archive.
+func (a *archive) open(name string) (io.ReadCloser, error) {
+	s, ok := a.find(name)
 	if !ok {
 		return nil, os.ErrNotExist
 	}
@@ -206,16 +212,12 @@ func (s *Store) fromFiles(ctx context.Context, a *archive, config []byte, layers
 	p := plan{mediaType: string(types.OCIManifestSchema1), config: blobRef{digestOf(config), int64(len(config))}}
 	for i, name := range layers {
 		digest := c.RootFS.DiffIDs[i].String()
-		f, err := a.open(name)
-		if err != nil {
+		at, ok := a.find(name)
+		if !ok {
 			return Image{}, sandbox.Errorf(sandbox.Invalid, "layer %d is not in the archive", i)
 		}
-		size, err := f.(io.Seeker).Seek(0, io.SeekEnd)
-		if err != nil {
-			return Image{}, err
-		}
 		src.names[digest] = name
-		p.layers = append(p.layers, blobRef{digest, size})
+		p.layers = append(p.layers, blobRef{digest, at.size})
 	}
 	manifest, err := json.Marshal(struct {
 		Config blobRef

@@ -27,8 +27,8 @@ func ParseReference(s string) (Reference, error) {
 	if local(s) {
 		return Reference{text: s}, nil
 	}
-	r, err := name.ParseReference(s, name.WithDefaultRegistry(name.DefaultRegistry))
-	if err != nil || s == sandbox.DefaultImage || s[0] == '-' {
+	r, err := name.ParseReference(s)
+	if err != nil || s == sandbox.DefaultImage || s[0] == '-' || odd(r) {
 		return Reference{}, badReference(s)
 	}
 	return Reference{text: canonical(r), remote: r}, nil
@@ -37,6 +37,16 @@ func ParseReference(s string) (Reference, error) {
 func badReference(s string) error {
 	return sandbox.Errorf(sandbox.Invalid, "%.128q is not the name of an image", s).
 		WithHint("such as debian:12, ghcr.io/me/tool:1.0 or debian@sha256:…")
+}
+
+// odd finds parts that would mean something else in the path of a URL.
+func odd(r name.Reference) bool {
+	for part := range strings.SplitSeq(r.Context().Name(), "/") {
+		if part == "" || part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
 }
 
 // local reports whether an image comes from a file here.

@@ -1,10 +1,12 @@
 package rootfs
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/coop-dev/coop/internal/linux/idmap"
 	"github.com/coop-dev/coop/internal/linux/mount"
@@ -57,7 +59,14 @@ func (b *Builder) complete(p Params) error {
 			return err
 		}
 	}
-	return nil
+	if p.OwnerUID == 0 {
+		return nil
+	}
+	err := os.Lchown(dir, int(p.IDBase+p.OwnerUID), int(p.IDBase+p.OwnerGID))
+	if errors.Is(err, syscall.EINVAL) {
+		return nil // that user has no id here; who starts a program as it is told
+	}
+	return err
 }
 
 // put writes a file of the sandbox's root.

@@ -62,6 +62,10 @@ type ImageConfig struct {
 	Digest     string   `json:"digest"`
 	Env        []string `json:"env,omitempty"`
 	WorkingDir string   `json:"workingDir,omitempty"`
+
+	// InsteadOf is the user the image names where programs run as root instead,
+	// because there is one id only.
+	InsteadOf string `json:"insteadOf,omitempty"`
 }
 
 // Workspace is the project's files as the sandbox sees them.
