@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 
 	"github.com/spf13/cobra"
-
-	"github.com/coop-dev/coop/client"
 )
 
 type createOptions struct{ spec specFlags }
@@ -40,7 +37,7 @@ func (o *createOptions) run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer c.Close()
-	sb, err := c.Create(ctx, req, client.WithIdempotencyKey(rand.Text()))
+	sb, err := a.createSandbox(ctx, c, req, o.spec.pull)
 	if err != nil {
 		return err
 	}

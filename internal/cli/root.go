@@ -22,7 +22,7 @@ type globalFlags struct {
 func laterVerbs() []string {
 	return []string{
 		"build", "cp", "df", "events", "freeze",
-		"image", "pool", "rebuild", "serve", "stats",
+		"pool", "rebuild", "serve", "stats",
 		"thaw", "token", "volume", "workspace",
 	}
 }
@@ -73,7 +73,7 @@ func verbs(a *app) []*cobra.Command {
 		newAttach(a), newShell(a), newTerminal(a), newLogs(a), newRestart(a),
 		newLs(a), newInspect(a), newPs(a),
 		newDiff(a), newApprove(a), newDiscard(a), newReject(a), newConflicts(a), newRebase(a), newLog(a),
-		newStop(a), newStart(a), newRm(a), newGC(a),
+		newStop(a), newStart(a), newRm(a), newGC(a), newImage(a),
 		newDoctor(a), newStatus(a), newShutdown(a), newVersion(a), newDaemon(a),
 	}
 }

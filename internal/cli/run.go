@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"time"
 
@@ -40,8 +39,8 @@ your pipes, and exit with its status. The sandbox is kept if there are changes t
 
 func (o *runOptions) check(a *app, args []string) error {
 	switch {
-	case len(args) == 0 || args[0] == "":
-		return &usageError{message: "run needs a command", hint: "coop run -- CMD…"}
+	case len(args) > 0 && args[0] == "":
+		return errNoCommand
 	case o.remove && o.keep:
 		return &usageError{message: "--rm and --keep contradict each other"}
 	case a.flags.sandbox != "":
@@ -69,7 +68,10 @@ func (o *runOptions) run(ctx context.Context, a *app, command []string, asked bo
 	if err != nil {
 		return err
 	}
-	exec, err := o.exec.request(command, a.streams.In)
+	if len(command) == 0 && (req.Image == "" || req.Image == "host") {
+		return errNoCommand
+	}
+	exec, err := o.exec.request(orNothing(command), a.streams.In)
 	if err != nil {
 		return err
 	}
@@ -84,11 +86,18 @@ func (o *runOptions) run(ctx context.Context, a *app, command []string, asked bo
 	}
 	defer c.Close()
 
-	sb, err := c.Create(ctx, req, client.WithIdempotencyKey(rand.Text()))
+	sb, err := a.createSandbox(ctx, c, req, o.spec.pull)
 	if err != nil {
 		return err
 	}
 	a.warnDegraded(sb)
+	if len(command) == 0 {
+		if sb.Agent.Command == "" {
+			o.afterFailure(ctx, a, c, sb, ended{}, false)
+			return &usageError{message: "the image names no command", hint: errNoCommand.hint}
+		}
+		exec.Command, exec.Args = sb.Agent.Command, &sb.Agent.Args
+	}
 	if tty != nil {
 		return o.onTerminal(ctx, a, c, tty, sb, exec)
 	}
@@ -112,6 +121,16 @@ func (o *runOptions) onTerminal(ctx context.Context, a *app, c *client.Client, t
 		o.afterwards(a, sb, out.kept)
 	}
 	return commandEnd(out)
+}
+
+var errNoCommand = &usageError{message: "run needs a command", hint: "coop run -- CMD…"}
+
+// orNothing stands in for the command of an image, which is known later.
+func orNothing(command []string) []string {
+	if len(command) == 0 {
+		return []string{""}
+	}
+	return command
 }
 
 // afterwards tells of a sandbox that is still there.

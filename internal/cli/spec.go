@@ -25,6 +25,7 @@ type specFlags struct {
 	seccomp                   string
 	readOnlyRoot              bool
 	optional                  []string
+	pull                      string
 
 	set *pflag.FlagSet
 }
@@ -36,6 +37,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	s.set = f
 	f.StringVar(&s.name, "name", "", "name of the sandbox (default: after the directory)")
 	f.StringVar(&s.image, "image", "", "root filesystem (default host)")
+	f.StringVar(&s.pull, "pull", pullMissing, "when to fetch the image: missing, always or never")
 	f.StringVar(&s.workspace, "workspace", "", "directory, git URL or volume to work on (default: the current directory)")
 	f.StringVar(&s.mode, "mode", "", "overlay, bind, clone, volume or none (default overlay)")
 	f.StringVar(&s.network, "network", "", "veth, host or none")
@@ -60,7 +62,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 func (s *specFlags) apply(req *api.CreateRequest) (err error) {
 	req.Name = s.name
 	if s.given("image") {
-		req.Image = s.image
+		req.Image = imageName(s.image)
 	}
 	if s.given("driver") {
 		req.Driver = s.driver

@@ -12,6 +12,7 @@ import (
 	"github.com/coop-dev/coop/api"
 	"github.com/coop-dev/coop/internal/config"
 	"github.com/coop-dev/coop/internal/engine"
+	"github.com/coop-dev/coop/internal/image"
 	"github.com/coop-dev/coop/internal/linux/cgroup"
 	"github.com/coop-dev/coop/internal/linux/probe"
 	"github.com/coop-dev/coop/internal/server"
@@ -27,6 +28,7 @@ type daemon struct {
 	store    store.Store
 	cgroups  *cgroup.Parent
 	engine   *engine.Engine
+	images   *image.Store
 	server   *server.Server
 	idle     idle
 }

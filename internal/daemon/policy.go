@@ -27,9 +27,8 @@ func (a adapter) Create(ctx context.Context, spec sandbox.Spec, o engine.CreateO
 // asked for by a person: where the host cannot enforce it the sandbox fails
 // closed.
 func permit(s config.Daemon, spec sandbox.Spec) (sandbox.Spec, error) {
-	if !s.ImageAllowed(spec.Image) {
-		return spec, sandbox.Errorf(sandbox.Denied, "image %q is not allowed here", spec.Image).
-			WithHint("allowed_images in daemon.toml lists the ones that are")
+	if err := imageAllowed(s, spec.Image); err != nil {
+		return spec, err
 	}
 	l := spec.Limits
 	l.Asked = slices.Clone(l.Asked)

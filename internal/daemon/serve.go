@@ -124,8 +124,12 @@ func (d *daemon) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := d.openImages(uids); err != nil {
+		return err
+	}
 	d.engine = engine.New(engine.Config{
-		Home: d.options.Home, Store: d.store, Log: d.log, Program: program, Cgroups: d.cgroups,
+		Images: d.images,
+		Home:   d.options.Home, Store: d.store, Log: d.log, Program: program, Cgroups: d.cgroups,
 		UIDs: uids, GIDs: gids, Groups: groupsAllowed(), Changed: d.idle.sandboxes,
 	})
 	d.idle.after = time.Duration(d.settings.IdleExit)
@@ -138,7 +142,7 @@ func (d *daemon) open(ctx context.Context) error {
 	d.log.Info("daemon serves", "pid", os.Getpid(), "mode", mode, "running", found.Running,
 		"stopped", found.Stopped, "unreachable", found.Unreachable, "unfinished", found.Unfinished, "strays", found.Strays)
 	d.server = server.New(server.Config{
-		Engine: adapter{d.engine, d.settings}, Terminals: d.engine,
+		Engine: adapter{d.engine, d.settings}, Terminals: d.engine, Images: images{d.images, d.settings},
 		PeerUID: peerUID, Allow: func(uid int) bool { return uid == os.Getuid() },
 		Version: api.Version{
 			Version: d.options.Build.Version, Commit: d.options.Build.Commit, Go: runtime.Version(), API: "v1",

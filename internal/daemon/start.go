@@ -109,7 +109,7 @@ func program() string {
 // Values for sandboxes travel with requests.
 func environ(home string) []string {
 	env := []string{"COOP_HOME=" + home, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-	for _, k := range []string{"HOME", "XDG_CONFIG_HOME", "COOP_LOG"} {
+	for _, k := range append([]string{"HOME", "XDG_CONFIG_HOME", "COOP_LOG"}, registryEnv()...) {
 		if v, ok := os.LookupEnv(k); ok {
 			env = append(env, k+"="+v)
 		}

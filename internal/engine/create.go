@@ -32,6 +32,11 @@ func (e *Engine) Create(ctx context.Context, spec sandbox.Spec, o CreateOptions)
 			return v, err == nil, err
 		}
 	}
+	release, err := e.useImage(&spec)
+	if err != nil {
+		return View{}, false, err
+	}
+	defer release()
 	src, err := e.openSource(&spec)
 	if err != nil {
 		return View{}, false, err

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coop-dev/coop/internal/image"
 	"github.com/coop-dev/coop/internal/launch"
 	"github.com/coop-dev/coop/internal/linux/cgroup"
 	"github.com/coop-dev/coop/internal/linux/idmap"
@@ -27,6 +28,7 @@ type Config struct {
 	UIDs    idmap.Map // of this process
 	GIDs    idmap.Map
 	Groups  bool // setgroups is allowed here
+	Images  *image.Store
 	// Changed is called whenever the number of running sandboxes has changed. It
 	// must not call the engine.
 	Changed func(running int)

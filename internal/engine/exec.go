@@ -101,7 +101,7 @@ func workingDir(l *live, dir string) string {
 	if path.IsAbs(dir) {
 		return path.Clean(dir)
 	}
-	return path.Join(l.spec.Workspace.Path, dir)
+	return path.Join(l.home(), dir)
 }
 
 // environment is built from nothing: what the host's environment holds is its
@@ -116,7 +116,7 @@ func environment(l *live, extra map[string]string) []string {
 		"COOP_WORKSPACE": l.spec.Workspace.Path,
 		"COOP_CREATED":   l.made.UTC().Format(time.RFC3339),
 	}
-	for _, m := range []map[string]string{l.spec.Env, extra} {
+	for _, m := range []map[string]string{l.imageEnv(), l.spec.Env, extra} {
 		for k, v := range m {
 			vars[k] = v
 		}

@@ -31,12 +31,12 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 			u.run()
 		}
 	}()
-	img, err := e.host.Get(ctx)
+	files := rootfs.Params{Dir: e.dir(r.ID), Spec: r.Spec, IDBase: r.IDBase, Workspace: src}
+	files.OwnerUID, files.OwnerGID = ownerInside(r.Spec.Agent.User)
+	key, err := e.system(ctx, r.Spec, &files)
 	if err != nil {
 		return nil, err
 	}
-	files := rootfs.Params{Dir: e.dir(r.ID), Spec: r.Spec, IDBase: r.IDBase, Image: img, Workspace: src}
-	files.OwnerUID, files.OwnerGID = ownerInside(r.Spec.Agent.User)
 	files.Driver = r.Driver
 	mounts := begin(func() (filesystem, error) { return e.makeFiles(ctx, files, entitled != nil) })
 	u.add(func() {
@@ -44,7 +44,7 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 			res.Close()
 		}
 	})
-	r.Degraded = e.weaknesses()
+	r.Degraded = append(e.weaknesses(), imageWeakness(r.Spec)...)
 	group, err := e.makeGroup(r)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 	if err != nil {
 		return nil, err
 	}
-	params.State.Host = img.Key
+	params.State.Host = key
 	params.Mounts = func() ([]*os.File, *initproto.Setup, error) {
 		if entitled != nil {
 			if err := entitled(); err != nil {

@@ -38,7 +38,8 @@ type Params struct {
 	IDBase    uint32
 	OwnerUID  uint32 // inside: whom the workspace belongs to
 	OwnerGID  uint32
-	Image     *hostimage.Image
+	Image     *hostimage.Image  // the host's system, or
+	Stack     *Stack            // the layers of an image
 	Workspace *workspace.Source // nil for mode none
 	Driver    string            // of a workspace of mode overlay: Overlay or Copy
 }
@@ -73,7 +74,10 @@ func (b *Builder) Prepare(ctx context.Context, p Params, fresh bool) error {
 	if !fresh {
 		return nil
 	}
-	return b.identify(p, p.Spec.Name)
+	if err := b.identify(p, p.Spec.Name); err != nil || p.Stack == nil {
+		return err
+	}
+	return b.complete(p)
 }
 
 // makeDir makes a directory of the sandbox's root with exactly this mode. One
@@ -112,14 +116,7 @@ func (b *Builder) identify(p Params, name string) error {
 		"hostname": name + "\n",
 		"hosts":    "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 " + name + "\n",
 	} {
-		f := filepath.Join(etc, file)
-		if err := os.WriteFile(f, []byte(text), 0o644); err != nil {
-			return err
-		}
-		if err := os.Chmod(f, 0o644); err != nil {
-			return err
-		}
-		if err := b.chown(f, p.IDBase); err != nil {
+		if err := b.put(filepath.Join(etc, file), []byte(text), p.IDBase); err != nil {
 			return err
 		}
 	}
@@ -128,19 +125,30 @@ func (b *Builder) identify(p Params, name string) error {
 
 // tree is one overlay of the sandbox.
 type tree struct {
-	name   string // below upper/ and work/
-	target string
-	mode   fs.FileMode
-	lowers []string
+	name    string // below upper/ and work/
+	target  string
+	mode    fs.FileMode
+	lowers  []string
+	stacked bool // the lowers are the image's layers
 }
 
 func trees(p Params) []tree {
+	list := systemTrees(p)
+	if p.Spec.Workspace.Mode == sandbox.ModeOverlay && p.Driver != Copy {
+		list = append(list, tree{name: "workspace", target: p.Spec.Workspace.Path, mode: p.Workspace.Mode})
+	}
+	return list
+}
+
+// systemTrees are the sandbox's system: one tree for an image, one for each part
+// of the host.
+func systemTrees(p Params) []tree {
+	if p.Stack != nil {
+		return []tree{{name: "root", target: "/", mode: 0o755, stacked: true}}
+	}
 	list := []tree{{name: "root", target: "/", mode: 0o755, lowers: []string{p.Image.Skeleton}}}
 	for _, t := range p.Image.Trees {
 		list = append(list, tree{name: filepath.Base(t.Path), target: t.Path, mode: 0o755, lowers: []string{t.Shadow, t.Path}})
-	}
-	if p.Spec.Workspace.Mode == sandbox.ModeOverlay && p.Driver != Copy {
-		list = append(list, tree{name: "workspace", target: p.Spec.Workspace.Path, mode: p.Workspace.Mode})
 	}
 	return list
 }
@@ -187,6 +195,9 @@ func (b *Builder) add(res *Result, p Params, t tree) error {
 	layers := overlay.Layers{Upper: open.dir(filepath.Join(p.Dir, "upper", t.name)), Work: open.dir(filepath.Join(p.Dir, "work", t.name))}
 	for _, l := range t.lowers {
 		layers.Lowers = append(layers.Lowers, b.lower(&open, open.dir(l), idmap.Based(p.IDBase), idmap.Based(p.IDBase)))
+	}
+	if t.stacked {
+		layers.Lowers = b.stack(&open, p)
 	}
 	if t.name == "workspace" {
 		uids, gids := owned(p)

@@ -53,6 +53,21 @@ type Spec struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	Metadata  map[string]any    `json:"metadata,omitempty"`
 	Review    Review            `json:"review,omitzero"`
+
+	// ImageConfig is set when the sandbox is made; nil for the image host.
+	ImageConfig *ImageConfig `json:"imageConfig,omitempty"`
+}
+
+// ImageConfig is what an image was when a sandbox was made from it: a reference
+// may stand for another image later.
+type ImageConfig struct {
+	Digest     string   `json:"digest"`
+	Env        []string `json:"env,omitempty"`
+	WorkingDir string   `json:"workingDir,omitempty"`
+
+	// InsteadOf is the user the image names where programs run as root instead,
+	// because there is one id only.
+	InsteadOf string `json:"insteadOf,omitempty"`
 }
 
 // Workspace is the project's files as the sandbox sees them.

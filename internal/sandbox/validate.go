@@ -16,6 +16,7 @@ const (
 	maxPathLength  = 4095
 	maxUserLength  = 64
 	maxLabelLength = 256
+	maxImageLength = 512
 	maxCPU         = 8192
 )
 
@@ -32,7 +33,9 @@ func (s Spec) WithDefaults() Spec {
 	def(&s.Image, DefaultImage)
 	def((*string)(&s.Network), string(NetworkNone))
 	def(&s.Security.Seccomp, DefaultSeccomp)
-	def(&s.Agent.User, DefaultUser)
+	if s.Image == DefaultImage { // another image says itself whom its programs run as
+		def(&s.Agent.User, DefaultUser)
+	}
 	def(&s.Workspace.Path, DefaultMountPath)
 	def(&s.Driver, "auto")
 	def(&s.Upper, "disk")
@@ -108,10 +111,13 @@ func validateMountPath(p string) error {
 	return nil
 }
 
+// validateImage refuses what can be no name; which images there are is known to
+// who has them.
 func validateImage(s Spec) error {
-	if s.Image != DefaultImage {
-		return Errorf(Unsupported, "image %q: only \"host\" is there yet", s.Image).
-			WithHint("leave the image out, or use \"host\"")
+	unprintable := func(r rune) bool { return r < ' ' || r == 0x7f }
+	if s.Image[0] == '-' || len(s.Image) > maxImageLength || strings.ContainsFunc(s.Image, unprintable) {
+		return Errorf(Invalid, "%.128q is not the name of an image", s.Image).
+			WithHint("\"host\", or an image such as debian:12")
 	}
 	return nil
 }
@@ -186,7 +192,12 @@ func validateLimits(s Spec) error {
 	return nil
 }
 
-func validateUser(s Spec) error { return ValidateUser(s.Agent.User) }
+func validateUser(s Spec) error {
+	if s.Agent.User == "" && s.Image != DefaultImage {
+		return nil
+	}
+	return ValidateUser(s.Agent.User)
+}
 
 // ValidateUser accepts a name, a uid or uid:gid.
 func ValidateUser(u string) error {

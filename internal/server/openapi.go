@@ -67,6 +67,9 @@ func content(v any, s schemas) map[string]any {
 	if v == (octets{}) {
 		return map[string]any{"application/octet-stream": map[string]any{}}
 	}
+	if l, ok := v.(lines); ok {
+		return map[string]any{"application/x-ndjson": map[string]any{"schema": s.of(l.of)}}
+	}
 	return map[string]any{"application/json": map[string]any{"schema": s.of(v)}}
 }
 

@@ -38,7 +38,7 @@ type octets struct{}
 
 func routes() []route {
 	return slices.Concat(sandboxRoutes(), execRoutes(), processRoutes(), fileRoutes(), terminalRoutes(),
-		diffRoutes(), reviewRoutes(), gcRoutes(), hostRoutes())
+		diffRoutes(), reviewRoutes(), gcRoutes(), imageRoutes(), hostRoutes())
 }
 
 func sandboxRoutes() []route {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ func (s schemas) ofType(t reflect.Type) schema {
 	switch t {
 	case reflect.TypeFor[time.Time]():
 		return schema{"type": "string", "format": "date-time"}
+	case reflect.TypeFor[json.RawMessage]():
+		return schema{} // anything
 	case reflect.TypeFor[api.Duration]():
 		return schema{"type": "string", "description": "such as 30s; 0 is none"}
 	case reflect.TypeFor[api.Size]():

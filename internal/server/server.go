@@ -29,6 +29,7 @@ var errClosing = errors.New("the daemon is shutting down")
 type Config struct {
 	Engine    Engine
 	Terminals Terminals                                // nil: unsupported
+	Images    Images                                   // nil: unsupported
 	PeerUID   func(*net.UnixConn) (uid int, err error) // SO_PEERCRED
 	Allow     func(uid int) bool                       // whether that uid, as this process sees it, owns the daemon
 

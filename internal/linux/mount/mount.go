@@ -9,6 +9,7 @@ package mount
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -128,8 +129,31 @@ func FDPath(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
 // Classic makes a filesystem with mount(2) for kernels whose new API lacks an
 // option. It is attached for a moment, on the directory at was opened by, in the
-// caller's own private mount namespace, and comes back detached.
+// caller's own private mount namespace, and comes back detached. In data the
+// number of a descriptor is a path that leads to it: all options have to fit
+// into one page, and 500 layers only do by their shortest names.
 func Classic(fstype, data string, attrs int, at *os.File) (*os.File, error) {
+	type result struct {
+		f   *os.File
+		err error
+	}
+	done := make(chan result)
+	go func() {
+		runtime.LockOSThread() // for good: this thread's current directory is not the process's
+		f, err := classicThere(fstype, data, attrs, at)
+		done <- result{f, err}
+	}()
+	r := <-done
+	return r.f, r.err
+}
+
+func classicThere(fstype, data string, attrs int, at *os.File) (*os.File, error) {
+	if err := unix.Unshare(unix.CLONE_FS); err != nil {
+		return nil, os.NewSyscallError("unshare fs", err)
+	}
+	if err := unix.Chdir("/proc/self/fd"); err != nil {
+		return nil, os.NewSyscallError("chdir", err)
+	}
 	where := at.Name() // by path: a descriptor's link leads below what is mounted there
 	if err := unix.Mount(fstype, where, fstype, 0, data); err != nil {
 		return nil, &os.PathError{Op: "mount " + fstype, Path: data, Err: err}

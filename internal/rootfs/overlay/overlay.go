@@ -8,6 +8,7 @@ package overlay
 import (
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -76,7 +77,7 @@ func common(o Options) []mount.Option {
 func mountClassic(l Layers, o Options, attrs int) (*os.File, error) {
 	var lowers, data []string
 	for _, f := range l.Lowers {
-		lowers = append(lowers, path(f))
+		lowers = append(lowers, number(f))
 	}
 	for _, opt := range common(o) {
 		data = append(data, strings.TrimSuffix(opt.Key+"="+opt.Value, "="))
@@ -85,12 +86,15 @@ func mountClassic(l Layers, o Options, attrs int) (*os.File, error) {
 	at := l.Lowers[len(l.Lowers)-1]
 	if l.Upper != nil {
 		at = l.Work
-		data = append(data, "upperdir="+path(l.Upper), "workdir="+path(l.Work))
+		data = append(data, "upperdir="+number(l.Upper), "workdir="+number(l.Work))
 	}
 	return mount.Classic("overlay", strings.Join(data, ","), attrs, at)
 }
 
 func path(f *os.File) string { return mount.FDPath(int(f.Fd())) }
+
+// number is the shortest path of a descriptor; see mount.Classic.
+func number(f *os.File) string { return strconv.Itoa(int(f.Fd())) }
 
 // explain gives the refusals people meet a sentence and a way out.
 func explain(l Layers, err error) error {
