@@ -82,3 +82,13 @@ func withoutRepo(res *rootfs.Result) string {
 	}
 	return "; the original is not shown at " + sandbox.RepoPath + ": " + res.NoRepo.Error()
 }
+
+// usualDriver is what new workspaces get here, in the words of GET /health: a
+// single project may still have to be copied, and its record says why.
+func (e *Engine) usualDriver() string {
+	if err := e.build.Probe(e.Home); err != nil {
+		e.Log.Warn("overlayfs cannot be used", "err", err)
+		return rootfs.Copy
+	}
+	return "overlayfs"
+}

@@ -48,6 +48,8 @@ type Engine struct {
 
 	mu   sync.Mutex
 	live map[sandbox.ID]*live
+
+	driver func() string // of workspaces here, found out when first asked for
 }
 
 // live is a running sandbox.
@@ -64,12 +66,14 @@ type live struct {
 // New has no side effects; Recover finds what is there.
 func New(c Config) *Engine {
 	root := c.UIDs.Initial()
-	return &Engine{
+	e := &Engine{
 		Config: c, root: root,
 		build: rootfs.NewBuilder(root),
 		host:  hostimage.New(filepath.Join(c.Home, "cache", "host"), root),
 		live:  map[sandbox.ID]*live{},
 	}
+	e.driver = sync.OnceValue(e.usualDriver)
+	return e
 }
 
 // dir is a sandbox's directory.
@@ -177,9 +181,10 @@ func (e *Engine) Health(ctx context.Context) (Health, error) {
 	if err != nil {
 		return Health{}, err
 	}
+	driver := e.driver()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return Health{Sandboxes: p.Total, Running: len(e.live), Driver: "overlayfs"}, nil
+	return Health{Sandboxes: p.Total, Running: len(e.live), Driver: driver}, nil
 }
 
 // Running counts the sandboxes that run.
