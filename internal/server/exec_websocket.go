@@ -90,7 +90,7 @@ func firstMessage(ctx context.Context, c *websocket.Conn) (req api.ExecRequest, 
 
 // refuseWeb tells a client of a WebSocket that there will be no stream.
 func refuseWeb(c *websocket.Conn, err error) {
-	l := newWebLink(c)
+	l := newWebLink(c, usualPinging())
 	l.hurry()
 	_ = l.control(api.Control{Type: "error", Error: new(wireError(err))}) // the client may have gone
 	l.close()

@@ -53,6 +53,7 @@ type Server struct {
 	closing  context.Context // done when Serve's context is; cause errClosing
 	close    context.CancelCauseFunc
 	attached attachments
+	pinging  pinging
 	active   sync.WaitGroup // requests under way; http.Server does not count hijacked ones
 }
 
@@ -64,7 +65,7 @@ func New(cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, log: cfg.Log, openAPI: openAPI(cfg.Version.Version)}
+	s := &Server{cfg: cfg, log: cfg.Log, openAPI: openAPI(cfg.Version.Version), pinging: usualPinging()}
 	s.closing, s.close = context.WithCancelCause(context.Background())
 	s.handler = s.identify(s.observe(s.recoverPanic(s.authorize(s.onlyClean(s.mux())))))
 	return s

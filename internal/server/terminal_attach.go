@@ -79,7 +79,7 @@ func (s *Server) openLink(w http.ResponseWriter, r *http.Request, web bool) (lin
 		if c == nil {
 			return nil, nil // it was answered
 		}
-		return newWebLink(c), nil
+		return newWebLink(c, s.pinging), nil
 	}
 	conn, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -398,4 +399,42 @@ func TestSplit(t *testing.T) {
 	if !slices.Equal(got, []int{3, 10, 10, 9, 10}) {
 		t.Errorf("%v", got)
 	}
+}
+
+// A client that is there and does not read gets a fresh screen later, and the
+// program has not waited for it.
+func TestStalledViewerIsResynchronised(t *testing.T) {
+	both(t, func(t *testing.T, _ *harness, ts *fakeTerminals, open func(string) termStream) {
+		s := open("/sandboxes/box/terminals/0/attach")
+		for range 100 {
+			ts.ptys[0].print(strings.Repeat("a line of sixty-four characters, of which the last two are\r\n", 1024))
+		}
+		ts.ptys[0].print("the end")
+		lagged := false
+		for seen := ""; !strings.Contains(seen, "the end"); {
+			kind, b, err := s.next()
+			must(t, err)
+			if kind != api.FrameControl {
+				seen = seen[max(0, len(seen)-10):] + string(b)
+				continue
+			}
+			var c api.Control
+			must(t, json.Unmarshal(b, &c))
+			lagged = lagged || c.Lagged
+		}
+		if !lagged {
+			t.Error("six megabytes waited for a client that did not read")
+		}
+	})
+}
+
+func TestDeadWebSocketIsNoticed(t *testing.T) {
+	h, ts := newTerminalHarness(t)
+	h.server.pinging = pinging{every: time.Millisecond, wait: 50 * time.Millisecond}
+	s := h.web("/sandboxes/box/terminals/0/attach") // never reads, so it never answers
+	h.server.active.Wait()
+	if n := ts.list[0].Info().Clients; n != 0 {
+		t.Errorf("%d clients", n)
+	}
+	s.close()
 }

@@ -18,11 +18,17 @@ import (
 )
 
 const (
-	maxPiece  = 32 << 10         // what careful WebSocket libraries take in one message
-	pingEvery = 30 * time.Second // a dead client is noticed after that and pongWait
-	pongWait  = 20 * time.Second
+	maxPiece  = 32 << 10    // what careful WebSocket libraries take in one message
 	writeWait = time.Minute // for a client that takes nothing
 )
+
+// pinging is how a dead client is noticed: after both times at the latest.
+type pinging struct {
+	every time.Duration
+	wait  time.Duration // for the answer
+}
+
+func usualPinging() pinging { return pinging{every: 30 * time.Second, wait: 20 * time.Second} }
 
 // checkOrigin refuses pages of other sites: a browser lets any page open a
 // WebSocket to anywhere, and only says whose page it is.
@@ -61,17 +67,17 @@ type webLink struct {
 	pings  sync.WaitGroup
 }
 
-func newWebLink(c *websocket.Conn) *webLink {
+func newWebLink(c *websocket.Conn, p pinging) *webLink {
 	l := &webLink{conn: c, wait: writeWait}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.pings.Go(l.ping)
+	l.pings.Go(func() { l.ping(p) })
 	return l
 }
 
 // ping finds out that a client is dead without its having to be written to. The
 // connection is closed then, which ends the reading.
-func (l *webLink) ping() {
-	tick := time.NewTicker(pingEvery)
+func (l *webLink) ping(p pinging) {
+	tick := time.NewTicker(p.every)
 	defer tick.Stop()
 	for {
 		select {
@@ -79,7 +85,7 @@ func (l *webLink) ping() {
 			return
 		case <-tick.C:
 		}
-		ctx, cancel := context.WithTimeout(l.ctx, pongWait)
+		ctx, cancel := context.WithTimeout(l.ctx, p.wait)
 		err := l.conn.Ping(ctx)
 		cancel()
 		if err != nil {

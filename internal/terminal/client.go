@@ -6,6 +6,7 @@ import (
 
 	"github.com/coop-dev/coop/api"
 	"github.com/coop-dev/coop/internal/terminal/filter"
+	"github.com/coop-dev/coop/internal/terminal/screen"
 	"github.com/coop-dev/coop/internal/terminal/store"
 )
 
@@ -35,6 +36,7 @@ type Client struct {
 	turn       uint64 // when it was active last
 	queue      []entry
 	bytes      int
+	epoch      int  // Terminal.epoch when it last had everything
 	lagging    bool // it missed output: only control frames are queued until it has a fresh screen
 	ended      bool // nothing more will come
 	gone       bool
@@ -76,13 +78,14 @@ func (t *Terminal) admit(c *Client) error {
 	older := t.scrollback(c.o)
 	t.drawing.Lock()
 	defer t.drawing.Unlock()
+	t.drawWaiting()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.state.closed {
 		return errClosed
 	}
 	t.drawToSize()
-	t.clients[c] = struct{}{}
+	t.clients[c], c.epoch = struct{}{}, t.epoch
 	if !c.o.ReadOnly {
 		t.turn++
 		c.turn = t.turn
@@ -143,6 +146,7 @@ func (t *Terminal) drawToSize() {
 func (t *Terminal) resync(c *Client) {
 	t.drawing.Lock()
 	defer t.drawing.Unlock()
+	t.drawWaiting()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !c.lagging {
@@ -158,6 +162,12 @@ func (t *Terminal) resync(c *Client) {
 		c.add(e)
 	}
 	t.drawToSize()
+	if c.epoch != t.epoch {
+		// It may have missed the beginning of another program. A screen says only
+		// what was touched on it.
+		c.add(entry{data: screen.Leave()})
+		c.epoch = t.epoch
+	}
 	t.pushScreen(c, true)
 	t.pushBacklog(c)
 	for _, e := range kept[last:] {

@@ -12,6 +12,9 @@ func (t *Terminal) publish(it item) {
 	defer t.mu.Unlock()
 	t.backlog = append(t.backlog, it)
 	t.behind += len(it.data)
+	if it.event.Kind == store.Reset {
+		t.epoch++
+	}
 	if it.event.Kind == store.Resize {
 		t.state.cols, t.state.rows = it.event.Cols, it.event.Rows
 	}
@@ -42,11 +45,25 @@ func (t *Terminal) paint() {
 func (t *Terminal) paintOne() bool {
 	t.drawing.Lock()
 	defer t.drawing.Unlock()
+	if t.drawNext() {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.backlog) > 0 {
+		return true // it came this moment
+	}
+	t.painting, t.backlog = false, nil
+	wake(t.drawn)
+	return false
+}
+
+// drawNext draws one item of the backlog, if there is one. The caller holds
+// drawing.
+func (t *Terminal) drawNext() bool {
 	t.mu.Lock()
 	if len(t.backlog) == 0 {
-		t.painting, t.backlog = false, nil
 		t.mu.Unlock()
-		wake(t.drawn)
 		return false
 	}
 	it := t.backlog[0]
@@ -61,6 +78,18 @@ func (t *Terminal) paintOne() bool {
 	t.behind -= len(it.data)
 	t.state.title = title
 	return true
+}
+
+// drawWaiting draws what waits now. Whoever is shown the screen afterwards does
+// not get output of the past as it was, with whatever a viewer's terminal would
+// do about it. The caller holds drawing.
+func (t *Terminal) drawWaiting() {
+	t.mu.Lock()
+	n := len(t.backlog)
+	t.mu.Unlock()
+	for range n {
+		t.drawNext()
+	}
 }
 
 // draw applies one item to the screen. The caller holds drawing.

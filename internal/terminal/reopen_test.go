@@ -141,6 +141,7 @@ func TestScrollbackComesBeforeTheScreenAndIsHarmless(t *testing.T) {
 	p := newFakePty()
 	term := open(t, p)
 	p.settled([]byte("first line\x1b]52;c;aGk=\a\r\n" + string(bytes.Repeat([]byte("line\r\n"), 50)) + "last"))
+	published(term)
 	v := attach(t, term, ClientOptions{Scrollback: true})
 	v.keep = true
 	p.exit()

@@ -83,6 +83,7 @@ type Terminal struct {
 	drawn    chan struct{} // holds a token after painting ended
 	clients  map[*Client]struct{}
 	watchers map[chan struct{}]struct{}
+	epoch    int    // counts the new beginnings of the screen
 	turn     uint64 // counts activity; the client with the highest decides the size
 	state    state
 	mercy    mercy
@@ -123,6 +124,7 @@ func Open(cfg Config) (*Terminal, error) {
 	if err := t.takeUp(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	t.state.fresh = t.state.fresh && cfg.PID == 0
 	t.hold()
 	t.work.Go(t.read)
 	return t, nil

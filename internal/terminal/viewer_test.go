@@ -33,6 +33,12 @@ func attach(t *testing.T, term *Terminal, o ClientOptions) *viewer {
 	return &viewer{t: t, c: c, screen: screen.New(80, 24)}
 }
 
+// published returns when what was acknowledged has been handed on too.
+func published(term *Terminal) {
+	term.storing.Lock()
+	defer term.storing.Unlock()
+}
+
 // step takes one frame; false: there are no more.
 func (v *viewer) step() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
