@@ -522,3 +522,37 @@ func TestManyOrdersAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestCommandIsConcludedByTheNextDaemon: the client that comes back gets the rest
+// of the output and the end, then the sandbox goes.
+func TestCommandIsConcludedByTheNextDaemon(t *testing.T) {
+	w := newWorld(t)
+	box := string(w.make(sandbox.Spec{}).ID)
+	v := view(t, w.terminal(box, terminal.Request{Role: terminal.RoleExec, Command: "echo begin; read x; echo more; exit 5", OnExit: string(Remove)}))
+	v.sees("begin")
+	v.types("\r")
+	w.again()
+	hub, err := w.Terminal(t.Context(), box, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v = view(t, hub)
+	c := v.until("exit")
+	if c.Exit.ExitCode != 5 || c.Kept == nil || *c.Kept {
+		t.Errorf("%+v %+v", c, c.Exit)
+	}
+	v.sees("more")
+	if _, err := w.Get(t.Context(), box); err == nil {
+		t.Error("the sandbox is still there")
+	}
+}
+
+func TestAgentHasASizeBeforeAnybodyLooks(t *testing.T) {
+	w := newWorld(t)
+	box := string(w.make(sandbox.Spec{Agent: sandbox.Agent{Command: "stty size; exec sleep 1000"}}).ID)
+	hub, err := w.Terminal(t.Context(), box, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view(t, hub).sees("24 80")
+}
