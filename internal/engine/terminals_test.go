@@ -30,7 +30,12 @@ type viewer struct {
 
 func view(t *testing.T, hub *terminal.Terminal) *viewer {
 	t.Helper()
-	c, err := hub.Attach(terminal.ClientOptions{Cols: 100, Rows: 30})
+	return viewAs(t, hub, terminal.ClientOptions{Cols: 100, Rows: 30})
+}
+
+func viewAs(t *testing.T, hub *terminal.Terminal, o terminal.ClientOptions) *viewer {
+	t.Helper()
+	c, err := hub.Attach(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,14 +104,7 @@ func TestTerminalRunsACommand(t *testing.T) {
 	if hub.Number() != 1 {
 		t.Errorf("terminal %d", hub.Number())
 	}
-	c, err := hub.Attach(terminal.ClientOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	v := &viewer{t: t, client: c, ctx: ctx}
+	v := viewAs(t, hub, terminal.ClientOptions{})
 	end := v.until("exit")
 	said := strings.ReplaceAll(v.said.String(), "\r\n", "|")
 	for _, want := range []string{"/dev/pts/0|", "33 91|", "root 6", "xterm-kitty truecolor|"} {
@@ -554,5 +552,5 @@ func TestAgentHasASizeBeforeAnybodyLooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	view(t, hub).sees("24 80")
+	viewAs(t, hub, terminal.ClientOptions{ReadOnly: true}).sees("24 80")
 }
