@@ -233,22 +233,10 @@ func (e *Engine) retire(ts *terminals, s *seat, status terminal.Status) {
 	}
 	s.finish()
 	close(s.retired)
-	n := s.noted()
-	if on := OnExit(n.Request.OnExit); on == Remove || on == RemoveIfUnchanged {
-		if !ts.remove(s) { // the sandbox is being ended already
+	if on := OnExit(s.noted().Request.OnExit); on == Remove || on == RemoveIfUnchanged {
+		if !e.concludeSeat(ts, s, on, &status) {
 			return
 		}
-		kept, err := e.conclude(context.Background(), s.sandbox, on)
-		if err != nil {
-			e.Log.Error("conclude command", "sandbox", s.sandbox, "terminal", s.number, "err", err)
-		}
-		status.Kept = &kept
-		if kept {
-			e.forgetTerminal(s)
-		}
-		_ = s.hub.Exited(s.over, status) // nobody can take the end back
-		s.letGo("")
-		return
 	}
 	seen := s.hub.Info().Clients > 0
 	if err := s.hub.Exited(s.over, status); err != nil {
@@ -262,6 +250,26 @@ func (e *Engine) retire(ts *terminals, s *seat, status terminal.Status) {
 		s.letGo("")
 		e.pruneLogs(ts, s.sandbox)
 	}
+}
+
+// concludeSeat decides what becomes of the sandbox after its command. It reports
+// whether the terminal is still there; if not, its clients have been told.
+func (e *Engine) concludeSeat(ts *terminals, s *seat, on OnExit, status *terminal.Status) bool {
+	if !ts.remove(s) { // the sandbox is being ended already
+		return false
+	}
+	// Out of the list it outlives its sandbox for as long as it takes to tell.
+	kept, err := e.conclude(context.Background(), s.sandbox, on)
+	if err != nil {
+		e.Log.Error("conclude command", "sandbox", s.sandbox, "terminal", s.number, "err", err)
+	}
+	status.Kept = &kept
+	if kept && ts.putBack(s) {
+		return true
+	}
+	_ = s.hub.Exited(s.over, *status) // drained already
+	s.letGo("")
+	return false
 }
 
 // linger keeps an end that nobody has seen for a client that comes back. It

@@ -93,6 +93,9 @@ func agentRequest(s sandbox.Spec) terminal.Request {
 
 // openSeat starts a program on a new terminal and serves it.
 func (e *Engine) openSeat(ctx context.Context, l *live, number int, r terminal.Request) (*seat, error) {
+	if !terminal.ValidSize(r.Cols, r.Rows) {
+		r.Cols, r.Rows = 80, 24 // until somebody looks
+	}
 	n := seatNote{Request: r, At: time.Now().UTC()}
 	spawn, err := terminalSpawn(l, n)
 	if err != nil {
@@ -154,10 +157,12 @@ func (e *Engine) takeSeat(l *live, pty *launch.Terminal, n seatNote, found bool)
 	if n.Request.Role == terminal.RoleAgent {
 		cfg.CtrlCDebounce, cfg.Block = l.spec.Session.Debounce(), block
 	}
-	switch {
-	case found: // also if it has ended: its last output may still have to be read
+	if found { // also if it has ended: its last output may still have to be read
 		cfg.PID = max(pty.Program().PID, 1)
-	case n.Request.Role == terminal.RoleExec:
+	}
+	// The client of a command whose sandbox goes with it gets the time to come
+	// back after a daemon's death.
+	if n.Request.Role == terminal.RoleExec && (!found || OnExit(n.Request.OnExit) != Keep && n.Request.OnExit != "") {
 		cfg.Hold = holdTime
 	}
 	hub, err := terminal.Open(cfg)

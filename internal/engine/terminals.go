@@ -99,6 +99,16 @@ func (ts *terminals) remove(s *seat) bool {
 	return true
 }
 
+// putBack undoes remove, unless all are let go of meanwhile.
+func (ts *terminals) putBack(s *seat) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if !ts.ending {
+		ts.list[s.number] = s
+	}
+	return !ts.ending
+}
+
 func (ts *terminals) get(number int) *seat {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -30,7 +30,12 @@ type viewer struct {
 
 func view(t *testing.T, hub *terminal.Terminal) *viewer {
 	t.Helper()
-	c, err := hub.Attach(terminal.ClientOptions{Cols: 100, Rows: 30})
+	return viewAs(t, hub, terminal.ClientOptions{Cols: 100, Rows: 30})
+}
+
+func viewAs(t *testing.T, hub *terminal.Terminal, o terminal.ClientOptions) *viewer {
+	t.Helper()
+	c, err := hub.Attach(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,14 +104,7 @@ func TestTerminalRunsACommand(t *testing.T) {
 	if hub.Number() != 1 {
 		t.Errorf("terminal %d", hub.Number())
 	}
-	c, err := hub.Attach(terminal.ClientOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	v := &viewer{t: t, client: c, ctx: ctx}
+	v := viewAs(t, hub, terminal.ClientOptions{})
 	end := v.until("exit")
 	said := strings.ReplaceAll(v.said.String(), "\r\n", "|")
 	for _, want := range []string{"/dev/pts/0|", "33 91|", "root 6", "xterm-kitty truecolor|"} {
@@ -521,4 +519,38 @@ func TestManyOrdersAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestCommandIsConcludedByTheNextDaemon: the client that comes back gets the rest
+// of the output and the end, then the sandbox goes.
+func TestCommandIsConcludedByTheNextDaemon(t *testing.T) {
+	w := newWorld(t)
+	box := string(w.make(sandbox.Spec{}).ID)
+	v := view(t, w.terminal(box, terminal.Request{Role: terminal.RoleExec, Command: "echo begin; read x; echo more; exit 5", OnExit: string(Remove)}))
+	v.sees("begin")
+	v.types("\r")
+	w.again()
+	hub, err := w.Terminal(t.Context(), box, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v = view(t, hub)
+	c := v.until("exit")
+	if c.Exit.ExitCode != 5 || c.Kept == nil || *c.Kept {
+		t.Errorf("%+v %+v", c, c.Exit)
+	}
+	v.sees("more")
+	if _, err := w.Get(t.Context(), box); err == nil {
+		t.Error("the sandbox is still there")
+	}
+}
+
+func TestAgentHasASizeBeforeAnybodyLooks(t *testing.T) {
+	w := newWorld(t)
+	box := string(w.make(sandbox.Spec{Agent: sandbox.Agent{Command: "stty size; exec sleep 1000"}}).ID)
+	hub, err := w.Terminal(t.Context(), box, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	viewAs(t, hub, terminal.ClientOptions{ReadOnly: true}).sees("24 80")
 }

@@ -82,22 +82,22 @@ func (t *Terminal) Restart(ctx context.Context, size TerminalSize, s initproto.S
 }
 
 func (t *Terminal) start(ctx context.Context, size TerminalSize, s initproto.Spawn) error {
-	p := t.in.enter(t, s.Exec, s.Note) // before it is started: its end may be told before the answer
+	p := t.in.expect(t, s.Exec, s.Note) // before it is started: its end may be told before the answer
 	m := initproto.Message{
 		Op: initproto.OpTerminal, Spawn: &s,
 		Terminal: &initproto.Terminal{Number: t.Number, Cols: size.Cols, Rows: size.Rows},
 	}
 	answer, fds, err := t.in.call(ctx, m)
 	if err != nil {
-		t.in.leave(ctx, t.Number, p)
+		t.in.unexpect(ctx, t.Number, p)
 		return err
 	}
 	p.PID = answer.PID
 	return t.take(p, fds)
 }
 
-// enter notes a program that may end from now on.
-func (in *Init) enter(t *Terminal, id, note string) *Program {
+// expect notes a program that may end from now on.
+func (in *Init) expect(t *Terminal, id, note string) *Program {
 	p := &Program{ID: id, Note: note, terminal: t, done: make(chan struct{})}
 	in.mu.Lock()
 	in.programs[id] = p
@@ -109,10 +109,10 @@ func (in *Init) enter(t *Terminal, id, note string) *Program {
 	return p
 }
 
-// leave forgets a program that did not start. If only our patience ended it may
+// unexpect forgets a program that did not start. If only our patience ended it may
 // run all the same: then it is ended and its terminal forgotten, unless another
 // one was there before.
-func (in *Init) leave(ctx context.Context, number int, p *Program) {
+func (in *Init) unexpect(ctx context.Context, number int, p *Program) {
 	if ctx.Err() == nil {
 		in.mu.Lock()
 		defer in.mu.Unlock()
@@ -185,7 +185,7 @@ func (in *Init) adoptTerminals(ctx context.Context, h *initproto.Hello) error {
 
 func (in *Init) adoptTerminal(ctx context.Context, x initproto.Terminal) error {
 	t := &Terminal{Number: x.Number, in: in}
-	p := in.enter(t, x.Exec, x.Note)
+	p := in.expect(t, x.Exec, x.Note)
 	p.PID = x.PID
 	m := initproto.Message{Op: initproto.OpAdoptTerm, Terminal: &initproto.Terminal{Number: x.Number}}
 	_, fds, err := in.call(ctx, m)

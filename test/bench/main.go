@@ -61,7 +61,10 @@ func run(ctx context.Context, bin string, n, large int, terms bool) error {
 	if err := measureAll(ctx, n, fl, box, peers(dir)); err != nil {
 		return err
 	}
-	return memory(ctx, box)
+	if err := memory(ctx, box); err != nil {
+		return err
+	}
+	return terminals(ctx, box, n)
 }
 
 // measureAll takes one sample of everything per round, so that whatever else

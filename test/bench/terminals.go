@@ -16,246 +16,215 @@ import (
 	"github.com/coop-dev/coop/internal/linux/pty"
 )
 
-// The rows of the table of terminals.
+// The rows of terminals: each beside the same on a plain PTY of the host.
 const (
-	termAttach = "coop: attach to the full screen"
-	plainEcho  = "floor: key to echo on a plain PTY"
-	termEcho   = "coop: key to echo"
-	plainFlood = "floor: 100 MB read from a plain PTY"
-	termFlood  = "coop: 100 MB to one client"
-	termCrowd  = "coop: 20 MB to 50 clients"
+	plainOutput = "plain PTY: 100 MB read"
+	coopOutput  = "coop: 100 MB to one client"
+	plainEcho   = "plain PTY: keystroke to echo"
+	coopEcho    = "coop: keystroke to echo at a client"
+	coopAttach  = "coop: attach to full screen"
+	coopCrowd   = "coop: 10 MB to each of 50 clients"
 )
 
-// flood prints so many bytes of text as fast as a program can.
-func flood(megabytes int) string {
-	return fmt.Sprintf("yes 'The quick brown fox jumps over the lazy dog, 0123456789.' | head -c %d000000", megabytes)
+// output prints so many megabytes as a program does that knows no terminal.
+func output(megabytes int) string {
+	return fmt.Sprintf("stty -opost; head -c %d000000 /dev/zero | tr '\\0' x; printf END", megabytes)
 }
 
-// terminals measures what a person at a terminal notices.
+// echo gives back what is typed.
+const echo = "stty raw -echo; printf READY; exec cat"
+
+// terminals prints what a terminal costs against a plain PTY in the same run.
 func terminals(ctx context.Context, box *coop, n int) error {
 	t := newTable()
-	for i := range n {
-		if err := errors.Join(box.attachSample(ctx, t), plainEchoSample(t), box.echoSample(ctx, t)); err != nil {
-			return err
-		}
-		if i%max(1, n/5) != 0 { // seconds each: a few are enough
-			continue
-		}
-		if err := errors.Join(plainFloodSample(t), box.floodSample(ctx, t, termFlood, 100, 1)); err != nil {
+	for range max(3, n/20) {
+		if err := errors.Join(
+			t.time(plainOutput, func() error { return plain(output(100), "END") }),
+			t.time(coopOutput, func() error { return box.shows(ctx, output(100), "END") }),
+		); err != nil {
 			return err
 		}
 	}
-	if err := box.floodSample(ctx, t, termCrowd, 20, 50); err != nil {
+	if err := errors.Join(box.echoes(ctx, t, 3*n), box.attaches(ctx, t, n), box.crowd(ctx, t)); err != nil {
 		return err
 	}
+	p := func(row string) time.Duration { return at(sorted(t.rows[row]), 50) }
+	fmt.Println()
 	for _, row := range t.order {
-		s := sorted(t.rows[row])
-		fmt.Printf("%-42s p50 %9.2f ms   p95 %9.2f ms\n", row, ms(at(s, 50)), ms(at(s, 95)))
+		fmt.Printf("%s: p50 %.3f ms, p95 %.3f ms\n", row, ms(p(row)), ms(at(sorted(t.rows[row]), 95)))
 	}
-	half := func(row string) time.Duration { return at(sorted(t.rows[row]), 50) }
-	fmt.Printf("\npromise: attach ≤ 50 ms: %.2f\n", ms(half(termAttach)))
-	fmt.Printf("promise: key to echo ≤ 1 ms more than on a plain PTY: %.2f more\n", ms(half(termEcho)-half(plainEcho)))
-	fmt.Printf("promise: 100 MB to one client at ≥ 0.5 × a plain PTY: %.2f ×\n\n", float64(half(plainFlood))/float64(half(termFlood)))
-	return box.terminalMemory(ctx)
+	fmt.Printf("promise: output at ≥ 0.5 × a plain PTY: %.2f\n", float64(p(plainOutput))/float64(p(coopOutput)))
+	fmt.Printf("promise: echo ≤ 1 ms after a plain PTY's: %.3f ms\n", ms(p(coopEcho)-p(plainEcho)))
+	fmt.Printf("promise: screen restored in ≤ 50 ms: %.1f ms\n", ms(p(coopAttach)))
+	return box.weigh(ctx)
 }
 
-func (b *coop) open(ctx context.Context, command string) (int, error) {
-	t, err := b.c.OpenTerminal(ctx, b.kept, api.TerminalRequest{Role: api.RoleExec, Command: command, Cols: 80, Rows: 24})
+// plainTerminal runs a script on a PTY of the host.
+func plainTerminal(script string) (*os.File, *exec.Cmd, error) {
+	m, s, err := pty.Open("/dev/pts/ptmx")
 	if err != nil {
-		return 0, err
+		return nil, nil, err
 	}
-	return t.Number, nil
+	master, slave := os.NewFile(uintptr(m), "master"), os.NewFile(uintptr(s), "slave")
+	defer slave.Close()
+	cmd := exec.Command("/bin/sh", "-c", script)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	return master, cmd, cmd.Start()
 }
 
-// attachSample times an attach until the whole screen of a program is there.
-func (b *coop) attachSample(ctx context.Context, t *table) error {
-	n, err := b.open(ctx, "for i in $(seq 500); do printf '\\033[3%dmline %s of some text\\033[0m\\n' $((i % 7)) $i; done; printf READY; exec sleep 1000")
-	if err != nil {
-		return err
-	}
-	defer b.c.KillTerminal(ctx, b.kept, n)
-	if _, err := b.attachUntil(ctx, n, "READY"); err != nil {
-		return err
-	}
-	took, err := b.attachUntil(ctx, n, "READY")
-	t.add(termAttach, took)
-	return err
-}
-
-func (b *coop) attachUntil(ctx context.Context, n int, mark string) (time.Duration, error) {
-	begin := time.Now()
-	s, err := b.c.AttachTerminal(ctx, b.kept, n, client.TerminalOptions{Cols: 80, Rows: 24})
-	if err != nil {
-		return 0, err
-	}
-	defer s.Close()
-	err = readUntil(s, mark)
-	return time.Since(begin), err
-}
-
-func readUntil(s *client.Stream, mark string) error {
-	var seen []byte
-	for !bytes.Contains(seen, []byte(mark)) {
-		f, err := s.Next()
-		if err != nil {
-			return err
-		}
-		seen = append(seen[max(0, len(seen)-len(mark)):], f.Payload...)
-	}
-	return nil
-}
-
-// echoSample times a key from the client to its echo.
-func (b *coop) echoSample(ctx context.Context, t *table) error {
-	n, err := b.open(ctx, "printf READY; exec cat")
+// plain reads a PTY until its program has said its last word.
+func plain(script, last string) error {
+	master, cmd, err := plainTerminal(script)
 	if err != nil {
 		return err
 	}
-	defer b.c.KillTerminal(ctx, b.kept, n)
-	s, err := b.c.AttachTerminal(ctx, b.kept, n, client.TerminalOptions{Cols: 80, Rows: 24})
-	if err != nil {
+	defer master.Close()
+	if err := readTo(master.Read, last); err != nil {
 		return err
 	}
-	defer s.Close()
-	if err := readUntil(s, "READY"); err != nil {
-		return err
-	}
-	for range 10 {
-		begin := time.Now()
-		if _, err := s.WriteStdin([]byte("k")); err != nil {
-			return err
-		}
-		if err := readUntil(s, "k"); err != nil {
-			return err
-		}
-		t.add(termEcho, time.Since(begin))
-	}
-	return nil
+	return cmd.Wait()
 }
 
-// plain is a program on a PTY that we hold ourselves.
-type plain struct {
-	master *os.File
-	cmd    *exec.Cmd
-}
-
-func startPlain(command string) (*plain, error) {
-	master, slave, err := pty.Open("/dev/pts/ptmx")
-	if err != nil {
-		return nil, err
-	}
-	defer syscall.Close(slave)
-	p := &plain{master: os.NewFile(uintptr(master), "ptmx"), cmd: exec.Command("/bin/sh", "-c", command)}
-	tty := os.NewFile(uintptr(slave), "tty")
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = tty, tty, tty
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	return p, errors.Join(pty.SetSize(master, 80, 24), p.cmd.Start())
-}
-
-func (p *plain) stop() {
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait() // killed
-	p.master.Close()
-}
-
-func (p *plain) until(mark string) error {
-	var seen []byte
-	buf := make([]byte, 64<<10)
-	for !bytes.Contains(seen, []byte(mark)) {
-		n, err := p.master.Read(buf)
-		if err != nil {
-			return err
-		}
-		seen = append(seen[max(0, len(seen)-len(mark)):], buf[:n]...)
-	}
-	return nil
-}
-
-func plainEchoSample(t *table) error {
-	p, err := startPlain("printf READY; exec cat")
-	if err != nil {
-		return err
-	}
-	defer p.stop()
-	if err := p.until("READY"); err != nil {
-		return err
-	}
-	for range 10 {
-		begin := time.Now()
-		if _, err := p.master.WriteString("k"); err != nil {
-			return err
-		}
-		if err := p.until("k"); err != nil {
-			return err
-		}
-		t.add(plainEcho, time.Since(begin))
-	}
-	return nil
-}
-
-func plainFloodSample(t *table) error {
-	p, err := startPlain(flood(100) + "; printf THE-END")
-	if err != nil {
-		return err
-	}
-	defer p.stop()
-	return t.time(plainFlood, func() error { return p.until("THE-END") })
-}
-
-// floodSample times a flood from the first byte to the last client's last.
-func (b *coop) floodSample(ctx context.Context, t *table, row string, megabytes, clients int) error {
-	n, err := b.open(ctx, "read go; "+flood(megabytes)+"; printf THE-END")
-	if err != nil {
-		return err
-	}
-	defer b.c.KillTerminal(ctx, b.kept, n)
-	var all []*client.Stream
-	for range clients {
-		s, err := b.c.AttachTerminal(ctx, b.kept, n, client.TerminalOptions{Cols: 80, Rows: 24})
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		all = append(all, s)
-	}
-	begin := time.Now()
-	if _, err := all[0].WriteStdin([]byte("\n")); err != nil {
-		return err
-	}
-	var wg sync.WaitGroup
-	errs, bytes := make([]error, clients), make([]int64, clients)
-	for i, s := range all {
-		wg.Go(func() { bytes[i], errs[i] = drain(s) })
-	}
-	wg.Wait()
-	t.add(row, time.Since(begin))
-	least := bytes[0]
-	for _, n := range bytes {
-		least = min(least, n)
-	}
-	if least < int64(megabytes)*1e6 {
-		fmt.Printf("%s: the slowest client had its screen drawn anew after %d bytes\n", row, least)
-	}
-	return errors.Join(errs...)
-}
-
-// drain reads until the program's end is told.
-func drain(s *client.Stream) (int64, error) {
-	var n int64
+// readTo reads until a text has come, which may be in the middle of what comes:
+// a screen goes on after it with its modes.
+func readTo(read func([]byte) (int, error), text string) error {
+	buf := make([]byte, 1<<20)
+	kept := 0 // bytes of the last read that may be the beginning of the text
 	for {
-		f, err := s.Next()
-		if err != nil {
-			return n, err
+		n, err := read(buf[kept:])
+		if bytes.Contains(buf[:kept+n], []byte(text)) {
+			return nil
 		}
-		n += int64(len(f.Payload))
-		if f.Control != nil && f.Control.Type == "exit" {
-			return n, nil
+		if err != nil {
+			return fmt.Errorf("before %q: %w", text, err)
+		}
+		kept = copy(buf, buf[max(0, kept+n-len(text)):kept+n])
+	}
+}
+
+// viewed opens a terminal and attaches to it.
+func (b *coop) viewed(ctx context.Context, script string) (*client.Stream, int, error) {
+	t, err := b.c.OpenTerminal(ctx, b.kept, api.TerminalRequest{Role: api.RoleExec, Command: script, Cols: 80, Rows: 24})
+	if err != nil {
+		return nil, 0, err
+	}
+	s, err := b.c.AttachTerminal(ctx, b.kept, t.Number, client.TerminalOptions{Cols: 80, Rows: 24})
+	return s, t.Number, err
+}
+
+// reader gives the output of a stream piece by piece.
+func reader(s *client.Stream) func([]byte) (int, error) {
+	return func(p []byte) (int, error) {
+		for {
+			f, err := s.Next()
+			if err != nil {
+				return 0, err
+			}
+			if f.Kind == api.FrameData {
+				return copy(p, f.Payload[max(0, len(f.Payload)-len(p)):]), nil
+			}
 		}
 	}
 }
 
-// terminalMemory prints what one more terminal costs daemon and PID 1.
-func (b *coop) terminalMemory(ctx context.Context) error {
+func (b *coop) shows(ctx context.Context, script, last string) error {
+	s, _, err := b.viewed(ctx, script)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return readTo(reader(s), last)
+}
+
+// echoes types on both in turn.
+func (b *coop) echoes(ctx context.Context, t *table, n int) error {
+	master, cmd, err := plainTerminal(echo)
+	if err != nil {
+		return err
+	}
+	defer func() { master.Close(); _ = cmd.Wait() }() // the hang-up ends it
+	s, number, err := b.viewed(ctx, echo)
+	if err != nil {
+		return err
+	}
+	defer func() { s.Close(); _ = b.c.KillTerminal(ctx, b.kept, number) }() // the sandbox goes anyway
+	read := reader(s)
+	if err := errors.Join(readTo(master.Read, "READY"), readTo(read, "READY")); err != nil {
+		return err
+	}
+	for range n {
+		err := errors.Join(
+			t.time(plainEcho, func() error { _, err := master.Write([]byte("k")); return errors.Join(err, readTo(master.Read, "k")) }),
+			t.time(coopEcho, func() error { _, err := s.WriteStdin([]byte("k")); return errors.Join(err, readTo(read, "k")) }),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attaches looks again and again at a screen full of text, drawn after a megabyte
+// of output.
+func (b *coop) attaches(ctx context.Context, t *table, n int) error {
+	s, number, err := b.viewed(ctx, "seq 1 200000; printf END; exec sleep 1000")
+	if err != nil {
+		return err
+	}
+	defer func() { s.Close(); _ = b.c.KillTerminal(ctx, b.kept, number) }() // the sandbox goes anyway
+	if err := readTo(reader(s), "END"); err != nil {
+		return err
+	}
+	for range n {
+		err := t.time(coopAttach, func() error {
+			s, err := b.c.AttachTerminal(ctx, b.kept, number, client.TerminalOptions{Cols: 80, Rows: 24})
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			return readTo(reader(s), "END")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// crowd lets fifty clients watch one terminal.
+func (b *coop) crowd(ctx context.Context, t *table) error {
+	s, number, err := b.viewed(ctx, "read x; "+output(10)+"; exec sleep 1000")
+	if err != nil {
+		return err
+	}
+	defer func() { s.Close(); _ = b.c.KillTerminal(ctx, b.kept, number) }() // the sandbox goes anyway
+	all := []*client.Stream{s}
+	for range 49 {
+		c, err := b.c.AttachTerminal(ctx, b.kept, number, client.TerminalOptions{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		all = append(all, c)
+	}
+	errs := make([]error, len(all))
+	return errors.Join(t.time(coopCrowd, func() error {
+		if _, err := s.WriteStdin([]byte("\r")); err != nil {
+			return err
+		}
+		var wg sync.WaitGroup
+		for i, c := range all {
+			wg.Go(func() { errs[i] = readTo(reader(c), "END") })
+		}
+		wg.Wait()
+		return nil
+	}), errors.Join(errs...))
+}
+
+// weigh prints what idle terminals cost that have printed a megabyte before.
+func (b *coop) weigh(ctx context.Context) error {
+	const count = 20
 	sb, err := b.c.Get(ctx, b.kept)
 	if err != nil {
 		return err
@@ -264,30 +233,23 @@ func (b *coop) terminalMemory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	weigh := func() (int, error) {
-		init, err := private(sb.PID)
-		if err != nil {
-			return 0, err
-		}
-		daemon, err := private(v.PID)
-		return init + daemon, err
-	}
-	before, err := weigh()
-	if err != nil {
+	init, err1 := private(sb.PID)
+	daemon, err2 := private(v.PID)
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	const count = 20
 	for range count {
-		n, err := b.open(ctx, "printf READY; exec sleep 1000")
+		s, _, err := b.viewed(ctx, "seq 1 150000; printf END; exec sleep 1000")
+		if err == nil {
+			err = readTo(reader(s), "END")
+		}
 		if err != nil {
 			return err
 		}
-		defer b.c.KillTerminal(ctx, b.kept, n)
-		if _, err := b.attachUntil(ctx, n, "READY"); err != nil {
-			return err
-		}
+		s.Close()
 	}
-	after, err := weigh()
-	fmt.Printf("memory: %d KiB a terminal (daemon and PID 1, of %d)\n", (after-before)/count, count)
-	return err
+	init2, err1 := private(sb.PID)
+	daemon2, err2 := private(v.PID)
+	fmt.Printf("idle terminal: %d KiB of PID 1; the daemon has %d KiB private, with %d more terminals %d KiB\n", (init2-init)/count, daemon, count, daemon2)
+	return errors.Join(err1, err2)
 }
