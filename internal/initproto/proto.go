@@ -52,6 +52,7 @@ const (
 	OpAttach     Op = "attach"
 	OpProcesses  Op = "processes"
 	OpTerminate  Op = "terminate"
+	OpSpare      Op = "spare"
 )
 
 // Message is one frame. Exactly the field that Op names is set; an answer

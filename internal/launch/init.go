@@ -28,6 +28,11 @@ type Init struct {
 	last    uint64
 	pending map[uint64]chan answer
 	execs   map[string]*Exec
+
+	spares    []*spare // processes that wait to become programs
+	preparing bool     // another one is on its way
+	released  int      // programs that have come and gone
+	hungUp    bool     // no more spares
 }
 
 type answer struct {
@@ -165,6 +170,7 @@ func (in *Init) read() {
 
 func (in *Init) hangUp() {
 	close(in.lost)
+	in.dropSpares()
 	_ = in.conn.Socket.Close() // also when PID 1 broke the protocol
 }
 

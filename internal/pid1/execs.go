@@ -16,7 +16,9 @@ func (in *Init) hello() *initproto.Hello {
 	defer in.mu.Unlock()
 	h := &initproto.Hello{Version: initproto.Version}
 	for _, e := range in.execs {
-		h.Execs = append(h.Execs, e.wire())
+		if e.used() {
+			h.Execs = append(h.Execs, e.wire())
+		}
 	}
 	slices.SortFunc(h.Execs, func(a, b initproto.Exec) int { return strings.Compare(a.ID, b.ID) })
 	return h

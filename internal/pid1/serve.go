@@ -113,6 +113,10 @@ func (in *Init) receive(conn *initproto.Conn) bool {
 		in.spawn(conn, m, fds)
 		return true
 	}
+	if m.Op == initproto.OpSpare {
+		in.spare(conn, m, fds)
+		return true
+	}
 	if m.Op == initproto.OpAck {
 		fdpass.CloseAll(fds)
 		in.acknowledge(m.Exec)

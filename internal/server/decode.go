@@ -93,6 +93,9 @@ func decodeStrict(b []byte, v any) error {
 		// encoding/json would put U+FFFD in place of the bytes.
 		return sandbox.Errorf(sandbox.Invalid, "the body is not UTF-8")
 	}
+	if decodeQuick(b, v) {
+		return nil
+	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
 		return syntaxError(err)
