@@ -62,7 +62,10 @@ func (s *starter) serve() {
 			continue
 		}
 		fdpass.CloseAll(fds)
-		if m.Op == initproto.OpAck {
+		switch m.Op {
+		case initproto.OpUsed:
+			continue
+		case initproto.OpAck:
 			s.release(m.Exec)
 		}
 		s.other <- m

@@ -80,6 +80,15 @@ func (e *execution) used() bool {
 	return true
 }
 
+// settle looks for the note of a spare that was used.
+func (in *Init) settle(id string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if e := in.execs[id]; e != nil {
+		e.used()
+	}
+}
+
 // settle makes a spare an execution like any other.
 func (e *execution) settle() {
 	if e.spare {

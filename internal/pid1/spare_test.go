@@ -121,6 +121,11 @@ func TestSpareBecomesAnExec(t *testing.T) {
 	}
 	s.tell(t, "noted", stub.Exec{Dir: "/", Files: []string{"/bin/sh"}, Argv: []string{"sh", "-c", "echo out; exit 3"}})
 	in.setConn(ours)
+	for range 2 { // twice is once
+		if err := daemon.Write(initproto.Message{Op: initproto.OpUsed, Exec: "x"}); err != nil || !in.receive(ours) {
+			t.Fatal(err)
+		}
+	}
 	collected(t, in, s.pid)
 	if m, _, err := daemon.Read(); err != nil || m.Op != initproto.OpExited || m.Exec != "x" || *m.Status != (initproto.Status{Code: 3}) {
 		t.Errorf("%+v, %v", m, err)

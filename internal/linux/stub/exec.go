@@ -29,14 +29,11 @@ func (x Exec) Message() ([]byte, bool) {
 	}
 	le := binary.LittleEndian
 	b := encode(x.calls(l), l.size)
-	for _, v := range []uint64{unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, 0, unix.RESOLVE_NO_MAGICLINKS} {
+	for _, v := range [...]uint64{unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, 0, unix.RESOLVE_NO_MAGICLINKS} {
 		b = le.AppendUint64(b, v) // struct open_how
 	}
-	for range maskWords { // every processor
-		b = le.AppendUint64(b, ^uint64(0))
-	}
 	at := l.text
-	for _, list := range [][]string{x.Argv, x.Env} {
+	for _, list := range [...][]string{x.Argv, x.Env} {
 		for _, s := range list {
 			b = le.AppendUint64(b, at)
 			at += uint64(len(s)) + 1
@@ -54,23 +51,15 @@ func (x Exec) Message() ([]byte, bool) {
 // texts is the order strings are laid out in.
 func (x Exec) texts() [4][]string { return [4][]string{x.Argv, x.Env, {x.Dir}, x.Files} }
 
-// maskWords times 64 is how many processors a mask speaks of: as many as the
-// fenced thread's own.
-const maskWords = 16
-
 // layout holds the addresses of what calls point to.
 type layout struct {
-	how, mask, argv, env, text, dir, files uint64
-	size                                   int
+	how, argv, env, text, dir, files uint64
+	size                             int
 }
 
-// calls before and after the two for each file.
-const otherCalls = 4
-
 func (x Exec) layout() (l layout, ok bool) {
-	l.how = entry + uint64(otherCalls+2*len(x.Files))*callSize
-	l.mask = l.how + unix.SizeofOpenHow
-	l.argv = l.mask + maskWords*8
+	l.how = entry + uint64(x.countCalls())*callSize
+	l.argv = l.how + unix.SizeofOpenHow
 	l.env = l.argv + uint64(len(x.Argv)+1)*8
 	l.text = l.env + uint64(len(x.Env)+1)*8
 	at := l.text
@@ -92,23 +81,34 @@ func (x Exec) layout() (l layout, ok bool) {
 	return l, l.size <= maxMessage
 }
 
-// calls goes to the directory, undoes what somebody inside may have done to the
-// stub's processor mask while it waited, and executes the first file there is.
+// countCalls is how many calls there will be: two for the directory, two for
+// each file, but one for the last, and one to fail at if there is no file.
+func (x Exec) countCalls() int {
+	if len(x.Files) == 0 {
+		return 3
+	}
+	return 2 + 2*len(x.Files) - 1
+}
+
+// calls goes to the directory and executes the first file there is. The last one
+// is executed whether it is there or not.
 func (x Exec) calls(l layout) []call {
-	list := make([]call, 0, otherCalls+2*len(x.Files))
+	list := make([]call, 0, x.countCalls())
 	list = append(list,
 		call{number: unix.SYS_OPENAT2, args: [6]uint64{atCwd, l.dir, l.how, unix.SizeofOpenHow}},
-		call{number: unix.SYS_FCHDIR, args: [6]uint64{opened}},
-		call{number: unix.SYS_SCHED_SETAFFINITY, args: [6]uint64{0, maskWords * 8, l.mask}, onward: 1}, // at worst the mask stays narrow
-	)
+		call{number: unix.SYS_FCHDIR, args: [6]uint64{opened}})
 	file := l.files
-	for _, f := range x.Files {
-		list = append(list,
-			call{number: unix.SYS_FACCESSAT, args: [6]uint64{atCwd, file, unix.F_OK}, onward: 2},
-			call{number: unix.SYS_EXECVE, args: [6]uint64{file, l.argv, l.env}})
+	for i, f := range x.Files {
+		if i < len(x.Files)-1 {
+			list = append(list, call{number: unix.SYS_FACCESSAT, args: [6]uint64{atCwd, file, unix.F_OK}, onward: 2})
+		}
+		list = append(list, call{number: unix.SYS_EXECVE, args: [6]uint64{file, l.argv, l.env}})
 		file += uint64(len(f)) + 1
 	}
-	return append(list, call{number: unix.SYS_CLOSE, args: [6]uint64{^uint64(0)}}) // fails: nothing was there
+	if len(x.Files) == 0 {
+		list = append(list, call{number: unix.SYS_CLOSE, args: [6]uint64{^uint64(0)}}) // EBADF
+	}
+	return list
 }
 
 // atCwd is AT_FDCWD as a register holds it.

@@ -140,7 +140,7 @@ func TestSaysWhatFailed(t *testing.T) {
 		"no directory":   {Exec{Dir: "/no/such", Files: []string{"/bin/true"}}, unix.SYS_OPENAT2, syscall.ENOENT},
 		"a file for one": {Exec{Dir: plain, Files: []string{"/bin/true"}}, unix.SYS_OPENAT2, syscall.ENOTDIR},
 		"a magic link":   {Exec{Dir: "/proc/self/fd/3", Files: []string{"/bin/true"}}, unix.SYS_OPENAT2, syscall.ELOOP},
-		"no program":     {Exec{Dir: "/", Files: []string{"/no/such/a", "/no/such/b"}}, unix.SYS_CLOSE, syscall.EBADF},
+		"no program":     {Exec{Dir: "/", Files: []string{"/no/such/a", "/no/such/b"}}, unix.SYS_EXECVE, syscall.ENOENT},
 		"no place":       {Exec{Dir: "/"}, unix.SYS_CLOSE, syscall.EBADF},
 		"not executable": {Exec{Dir: "/", Files: []string{plain, "/bin/true"}}, unix.SYS_EXECVE, syscall.EACCES},
 		"no interpreter": {Exec{Dir: "/", Files: []string{orphan, "/bin/true"}}, unix.SYS_EXECVE, syscall.ENOENT},
