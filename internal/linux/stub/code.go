@@ -23,9 +23,9 @@ const maxCode = 512
 
 // text is the machine code, up to the undefined instructions that mark its end.
 func text() []byte {
-	undefined := []byte{0x0f, 0x0b} // ud2
+	undefined := []byte{0x0f, 0x0b} // UNDEF as the assembler writes it: ud2
 	if runtime.GOARCH == "arm64" {
-		undefined = []byte{0x00, 0x00, 0xbe, 0xbd} // what the assembler makes of UNDEF
+		undefined = []byte{0, 0, 0, 0} // udf #0
 	}
 	at := address()
 	b := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&at))), maxCode)
