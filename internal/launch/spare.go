@@ -34,7 +34,6 @@ import (
 type spare struct {
 	exec   *Exec
 	talk   *os.File   // what it shall become
-	bell   *os.File   // rung when it has been told
 	note   *os.File   // the exec's note, for PID 1
 	report *os.File   // at its end it has become something
 	became chan error // one message: how the report ended
@@ -74,7 +73,7 @@ func (in *Init) become(ctx context.Context, s initproto.Spawn) (*Exec, error) {
 		sp.close()
 		return nil, errOrdinary
 	}
-	if err := errors.Join(fdpass.Post(sp.talk, message), fdpass.Ring(sp.bell)); err != nil {
+	if err := fdpass.Post(sp.talk, message); err != nil {
 		in.giveBack(sp)
 		return nil, errOrdinary
 	}
@@ -188,9 +187,6 @@ func newSparePipes() (sp *spare, theirs, kept []int, err error) {
 	}
 	sp.talk = talk
 	their(fd)
-	if sp.bell, err = fdpass.Bell(); err != nil {
-		return sp, theirs, nil, err
-	}
 	for _, f := range []**os.File{&sp.report, &sp.exec.Stdout, &sp.exec.Stderr} {
 		if *f, fd, err = fdpass.Pipe(false); err != nil {
 			return sp, theirs, nil, err
@@ -201,7 +197,7 @@ func newSparePipes() (sp *spare, theirs, kept []int, err error) {
 		return sp, theirs, nil, err
 	}
 	their(fd)
-	return sp, theirs, []int{fdpass.Number(sp.exec.Stdout), fdpass.Number(sp.exec.Stderr), fdpass.Number(sp.bell)}, nil
+	return sp, theirs, []int{fdpass.Number(sp.exec.Stdout), fdpass.Number(sp.exec.Stderr)}, nil
 }
 
 // watch waits for what becomes of a spare. One that ends while it waits was
@@ -245,7 +241,7 @@ func (sp *spare) close() {
 
 // closeTalk lets go of what a program is not: whatever its stub had to say has
 // been said, or nobody listens any more.
-func (sp *spare) closeTalk() { closeFiles([]*os.File{sp.talk, sp.bell, sp.note, sp.report}) }
+func (sp *spare) closeTalk() { closeFiles([]*os.File{sp.talk, sp.note, sp.report}) }
 
 func newID() string {
 	var b [8]byte

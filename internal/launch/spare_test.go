@@ -87,22 +87,22 @@ func (s *starter) release(id string) {
 
 func (s *starter) start(m initproto.Message, fds []int) {
 	program, err := memfd.Program(stub.Name, stub.Image())
-	if err != nil || len(fds) != 8 {
+	if err != nil || len(fds) != 7 {
 		s.t.Error(fds, err)
 		return
 	}
 	defer program.Close()
 	file := "/proc/self/fd/" + strconv.Itoa(int(program.Fd()))
 	pid, err := syscall.ForkExec(file, []string{stub.Name}, &syscall.ProcAttr{
-		Files: []uintptr{uintptr(fds[2]), uintptr(fds[2]), uintptr(fds[3]), stub.Channel: uintptr(fds[0]), stub.Report: uintptr(fds[1]), stub.Bell: uintptr(fds[7])},
+		Files: []uintptr{uintptr(fds[2]), uintptr(fds[2]), uintptr(fds[3]), stub.Channel: uintptr(fds[0]), stub.Report: uintptr(fds[1])},
 	})
 	if err != nil {
 		s.t.Error(err)
 		return
 	}
-	fdpass.CloseAll(append(fds[:4:4], fds[7]))
+	fdpass.CloseAll(fds[:4])
 	s.mu.Lock()
-	s.kept[m.Exec] = fds[4:7]
+	s.kept[m.Exec] = fds[4:]
 	s.mu.Unlock()
 	s.pids <- pid
 	go func() { // the end is told as PID 1 tells it

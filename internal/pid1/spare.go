@@ -27,25 +27,25 @@ import (
 const maxNote = 4096
 
 // spare starts a stub from this thread, which is the fenced one. With the request
-// come the stub's channel, report, stdout and stderr, our end of the note, the
-// read ends of stdout and stderr, which we keep, and the stub's bell.
+// come the stub's channel, report, stdout and stderr, our end of the note, and
+// the read ends of stdout and stderr, which we keep.
 func (in *Init) spare(conn *initproto.Conn, m initproto.Message, fds []int) {
 	reply := initproto.Message{ID: m.ID, Op: m.Op}
 	pid, err := 0, error(initproto.ErrProtocol)
-	if len(fds) == 8 && m.Exec != "" {
-		pid, err = in.startSpare(m.Exec, fds)
+	if len(fds) == 7 && m.Exec != "" {
+		pid, err = in.startSpare(m.Exec, fds[:4], fds[4], fds[5:])
 	}
 	if err != nil {
 		fdpass.CloseAll(fds)
 		reply.Error = wire(err)
 	} else {
-		fdpass.CloseAll(append(fds[:4:4], fds[7]))
+		fdpass.CloseAll(fds[:4])
 		reply.PID = pid
 	}
 	_ = conn.Write(reply) // a daemon that is gone needs no answer
 }
 
-func (in *Init) startSpare(id string, fds []int) (int, error) {
+func (in *Init) startSpare(id string, own []int, note int, kept []int) (int, error) {
 	if in.stub == nil {
 		f, err := memfd.Program(stub.Name, stub.Image())
 		if err != nil {
@@ -53,17 +53,14 @@ func (in *Init) startSpare(id string, fds []int) (int, error) {
 		}
 		in.stub = f
 	}
-	if err := unix.SetNonblock(fds[4], true); err != nil {
+	if err := unix.SetNonblock(note, true); err != nil {
 		return 0, fail("spare", "", err)
 	}
 	attr := &syscall.ProcAttr{
-		Sys: &syscall.SysProcAttr{Setpgid: true},
-		Files: []uintptr{
-			uintptr(in.null), uintptr(fds[2]), uintptr(fds[3]),
-			stub.Channel: uintptr(fds[0]), stub.Report: uintptr(fds[1]), stub.Bell: uintptr(fds[7]),
-		},
+		Sys:   &syscall.SysProcAttr{Setpgid: true},
+		Files: []uintptr{uintptr(in.null), uintptr(own[2]), uintptr(own[3]), stub.Channel: uintptr(own[0]), stub.Report: uintptr(own[1])},
 	}
-	e := &execution{id: id, stdin: -1, output: fds[5:7:7], spare: true, noted: fds[4]}
+	e := &execution{id: id, stdin: -1, output: kept, spare: true, noted: note}
 	return in.fork(e, "/proc/self/fd/"+strconv.Itoa(int(in.stub.Fd())), []string{stub.Name}, attr)
 }
 

@@ -19,11 +19,11 @@ import (
 type spareEnds struct {
 	pid                          int
 	talk, report, stdout, stderr *os.File
-	note, bell                   *os.File
+	note                         *os.File
 }
 
 func (s *spareEnds) close() {
-	for _, f := range []*os.File{s.talk, s.report, s.stdout, s.stderr, s.note, s.bell} {
+	for _, f := range []*os.File{s.talk, s.report, s.stdout, s.stderr, s.note} {
 		f.Close()
 	}
 }
@@ -38,7 +38,7 @@ func (s *spareEnds) tell(t *testing.T, note string, x stub.Exec) {
 	if !ok {
 		t.Fatal("no room")
 	}
-	if err := errors.Join(fdpass.Post(s.talk, m), fdpass.Ring(s.bell)); err != nil {
+	if err := fdpass.Post(s.talk, m); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -64,10 +64,7 @@ func askSpare(t *testing.T, in *Init, ours, daemon *initproto.Conn, id string) (
 		t.Fatal(err)
 	}
 	defer fdpass.CloseAll(give[:])
-	if s.bell, err = fdpass.Bell(); err != nil {
-		t.Fatal(err)
-	}
-	fds := append(give[:], fdpass.Number(s.stdout), fdpass.Number(s.stderr), fdpass.Number(s.bell))
+	fds := append(give[:], fdpass.Number(s.stdout), fdpass.Number(s.stderr))
 	if err := daemon.Write(initproto.Message{ID: 3, Op: initproto.OpSpare, Exec: id}, fds...); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +221,7 @@ func TestNoSpareWhileEnding(t *testing.T) {
 func TestBrokenSpareRequests(t *testing.T) {
 	in := table(t)
 	ours, daemon := conns(t)
-	for given, id := range map[int]string{0: "x", 7: "x", 8: "", 9: "x"} {
+	for given, id := range map[int]string{0: "x", 6: "x", 7: "", 8: "x"} {
 		before := fds(t)
 		reply, got, err := ask(t, in, ours, daemon, initproto.Message{ID: 5, Op: initproto.OpSpare, Exec: id}, given)
 		if err != nil || len(got) != 0 || reply.ID != 5 || reply.Error == nil {

@@ -36,18 +36,3 @@ func Post(f *os.File, b []byte) error {
 	}
 	return err
 }
-
-// Bell makes an eventfd: something to wake another process with.
-func Bell() (*os.File, error) {
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
-	if err != nil {
-		return nil, os.NewSyscallError("eventfd", err)
-	}
-	return os.NewFile(uintptr(fd), "bell"), nil
-}
-
-// Ring wakes whoever waits for it.
-func Ring(bell *os.File) error {
-	_, err := bell.Write([]byte{1, 0, 0, 0, 0, 0, 0, 0})
-	return err
-}

@@ -5,8 +5,8 @@
 // and without PID 1 on the way.
 //
 //	stub                                          daemon
-//	not dumpable; 3, 4 and 5 are close-on-exec
-//	poll 5, read 3                           ←    calls, strings, argv, environment
+//	not dumpable; 3 and 4 are close-on-exec
+//	read 3                                   ←    calls, strings, argv, environment
 //	the calls, one after the other
 //	execve closes 4                          →    end of file: it is the program now
 //	or a call fails: 64 bytes to 4, and exit →    it is not

@@ -26,7 +26,7 @@ const Name = "coop-spare"
 func Image() []byte {
 	code := append(text(), Name+"\x00"...)
 	name := codeAt + head + uint64(len(code)-len(Name)-1)
-	data := append(encode(first(name), 0), polled()...)
+	data := encode(first(name), 0)
 	const load, stack = 1, 0x6474e551
 	const x, w, r = 1, 2, 4
 	b := header()

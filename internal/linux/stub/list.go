@@ -12,7 +12,7 @@ import (
 const (
 	origin     = 0x500800 // as in code_*.s
 	callSize   = 64       // as in code_*.s
-	opening    = 7        // calls before the message
+	opening    = 5        // calls before the message
 	entry      = origin + opening*callSize
 	maxMessage = 64 << 10
 )
@@ -21,8 +21,7 @@ const (
 const (
 	Channel = 3 // a SOCK_SEQPACKET socket: the message comes here
 	Report  = 4 // the write end of a pipe; as in code_*.s
-	Bell    = 5 // an eventfd: rung when the message is there
-	opened  = 6 // what its first open gives
+	opened  = 5 // what its first open gives
 )
 
 // failed is the exit status of a stub that did not become a program: that of a
@@ -38,38 +37,17 @@ type call struct {
 }
 
 // first is what a stub begins with. Nobody inside shall look into it before it
-// is a program like others.
-//
-// It waits for the bell, or for the channel to be hung up, and not for the
-// message itself: whoever is woken by a socket is queued on the processor of the
-// sender, in the belief that the sender is about to sleep, and waits until it
-// does; whoever is woken by an eventfd goes to a processor that is idle.
-//
-// The call behind the read is for the end of file: then no message has taken its
-// place. Behind it are the descriptors to poll; the message may go there too.
+// is a program like others. The call behind the read is for the end of file:
+// then no message has taken its place.
 func first(name uint64) []call {
 	return []call{
 		{number: unix.SYS_PRCTL, args: [6]uint64{unix.PR_SET_DUMPABLE, 0}},
 		{number: unix.SYS_PRCTL, args: [6]uint64{unix.PR_SET_NAME, name}},
 		{number: unix.SYS_FCNTL, args: [6]uint64{Channel, unix.F_SETFD, unix.FD_CLOEXEC}},
 		{number: unix.SYS_FCNTL, args: [6]uint64{Report, unix.F_SETFD, unix.FD_CLOEXEC}},
-		{number: unix.SYS_FCNTL, args: [6]uint64{Bell, unix.F_SETFD, unix.FD_CLOEXEC}},
-		{number: unix.SYS_PPOLL, args: [6]uint64{entry + callSize, 2}},
 		{number: unix.SYS_READ, args: [6]uint64{Channel, entry, maxMessage}},
 		{number: unix.SYS_EXIT_GROUP, args: [6]uint64{failed}},
 	}
-}
-
-// polled is struct pollfd for the bell and the channel; of the latter only the
-// hang-up, which is always told.
-func polled() []byte {
-	var b []byte
-	for _, p := range []unix.PollFd{{Fd: Bell, Events: unix.POLLIN}, {Fd: Channel}} {
-		b = binary.LittleEndian.AppendUint32(b, uint32(p.Fd))
-		b = binary.LittleEndian.AppendUint16(b, uint16(p.Events))
-		b = binary.LittleEndian.AppendUint16(b, 0)
-	}
-	return b
 }
 
 // encode lays calls out as code_*.s reads them; room is left for what follows.

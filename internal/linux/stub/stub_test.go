@@ -22,7 +22,6 @@ import (
 type waiting struct {
 	pid                  int
 	talk, report, output *os.File
-	bell                 *os.File
 }
 
 func start(t *testing.T) *waiting {
@@ -46,15 +45,10 @@ func start(t *testing.T) *waiting {
 	}
 	report, reportEnd := pipe(t)
 	output, outputEnd := pipe(t)
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bell := os.NewFile(uintptr(fd), "bell")
-	w := &waiting{bell: bell, talk: os.NewFile(uintptr(pair[0]), "talk"), report: report, output: output}
+	w := &waiting{talk: os.NewFile(uintptr(pair[0]), "talk"), report: report, output: output}
 	out := outputEnd.Fd()
 	w.pid, err = syscall.ForkExec("/proc/self/fd/"+strconv.Itoa(int(program.Fd())), []string{Name}, &syscall.ProcAttr{
-		Files: []uintptr{null.Fd(), out, out, Channel: uintptr(pair[1]), Report: reportEnd.Fd(), Bell: bell.Fd()},
+		Files: []uintptr{null.Fd(), out, out, Channel: uintptr(pair[1]), Report: reportEnd.Fd()},
 	})
 	unix.Close(pair[1])
 	reportEnd.Close()
@@ -63,7 +57,7 @@ func start(t *testing.T) *waiting {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, f := range []*os.File{w.talk, w.report, w.output, w.bell} {
+		for _, f := range []*os.File{w.talk, w.report, w.output} {
 			f.Close()
 		}
 	})
@@ -86,9 +80,6 @@ func (w *waiting) tell(t *testing.T, x Exec) {
 		t.Fatalf("no room for %+v", x)
 	}
 	if _, err := w.talk.Write(m); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.bell.Write([]byte{1, 0, 0, 0, 0, 0, 0, 0}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -211,19 +202,6 @@ func TestEndsWithItsDaemon(t *testing.T) {
 	w := start(t)
 	w.talk.Close()
 	if report, _, ws := w.end(t); len(report) != 0 || ws.ExitStatus() != failed {
-		t.Errorf("report %x, status %d", report, ws.ExitStatus())
-	}
-}
-
-// TestToldButNotRung: the daemon died in between. What it said counts.
-func TestToldButNotRung(t *testing.T) {
-	w := start(t)
-	m, _ := Exec{Dir: "/", Files: []string{"/bin/sh"}, Argv: []string{"sh", "-c", "exit 9"}}.Message()
-	if _, err := w.talk.Write(m); err != nil {
-		t.Fatal(err)
-	}
-	w.talk.Close()
-	if report, _, ws := w.end(t); len(report) != 0 || ws.ExitStatus() != 9 {
 		t.Errorf("report %x, status %d", report, ws.ExitStatus())
 	}
 }
