@@ -66,7 +66,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 
 func checkContentType(r *http.Request) error {
 	ct := r.Header.Get("Content-Type")
-	if ct == "" {
+	if ct == "" || ct == "application/json" {
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(ct); err != nil || kind != "application/json" {
