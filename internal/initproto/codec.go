@@ -58,18 +58,30 @@ var ErrProtocol = errors.New("protocol error")
 // Write sends one message. The descriptors stay open on this side.
 func (c *Conn) Write(m Message, fds ...int) error {
 	m.FDs = len(fds)
-	body, err := json.Marshal(m)
+	buf, err := framed(m)
 	if err != nil {
 		return err
 	}
-	buf := make([]byte, 4, 4+len(body))
-	binary.BigEndian.PutUint32(buf, uint32(len(body)))
 	c.wmu.Lock()
 	defer c.wmu.Unlock()
 	if c.closed {
 		return io.ErrClosedPipe
 	}
-	return c.Socket.Send(append(buf, body...), fds)
+	return c.Socket.Send(buf, fds)
+}
+
+// framed is a message with its length before it.
+func framed(m Message) ([]byte, error) {
+	buf, ok := appendExited(make([]byte, 4, 128), m)
+	if !ok {
+		body, err := json.Marshal(m)
+		if err != nil {
+			return nil, err
+		}
+		buf = append(make([]byte, 4, 4+len(body)), body...)
+	}
+	binary.BigEndian.PutUint32(buf, uint32(len(buf)-4))
+	return buf, nil
 }
 
 // Read receives one message. The caller owns the descriptors it returns. A
@@ -89,13 +101,23 @@ func (c *Conn) Read() (Message, []int, error) {
 	if err := c.fill(body, &got, false); err != nil {
 		return m, nil, got.discard(err)
 	}
-	if err := json.Unmarshal(body, &m); err != nil {
+	m, err := decode(body)
+	if err != nil {
 		return m, nil, got.discard(fmt.Errorf("%w: %v", ErrProtocol, err))
 	}
 	if m.FDs != len(got) {
 		return m, nil, got.discard(fmt.Errorf("%w: %d descriptors announced, %d came", ErrProtocol, m.FDs, len(got)))
 	}
 	return m, got, nil
+}
+
+func decode(body []byte) (Message, error) {
+	m, ok := parseExited(body)
+	if ok {
+		return m, nil
+	}
+	err := json.Unmarshal(body, &m)
+	return m, err
 }
 
 func (c *Conn) fill(b []byte, got *fdList, first bool) error {

@@ -19,6 +19,8 @@
 //	hello                 ↔    version, execs that still run or are unacknowledged, terminals
 //	adopt                 ↔    pipe ends of one of the execs
 //	spawn + stdio         ↔    pid
+//	spare + its streams   ↔    pid of a process that waits to become an exec
+//	used                  →    (no answer) it has become one
 //	                      ←    exited (no id; repeated after a hello until acknowledged)
 //	ack                   →    (no answer)
 //	terminal              ↔    pid, ring and master: a program on a new terminal, or another one
@@ -66,6 +68,8 @@ const (
 	OpAttach     Op = "attach"
 	OpProcesses  Op = "processes"
 	OpTerminate  Op = "terminate"
+	OpSpare      Op = "spare"
+	OpUsed       Op = "used"
 )
 
 // Message is one frame. Exactly the field that Op names is set; an answer
@@ -81,7 +85,7 @@ type Message struct {
 	Hello     *Hello     `json:"hello,omitempty"`
 	Spawn     *Spawn     `json:"spawn,omitempty"`
 	PID       int        `json:"pid,omitempty"`  // spawn's answer, signal's target
-	Exec      string     `json:"exec,omitempty"` // which exec: ack, signal, closeStdin, kill, exited
+	Exec      string     `json:"exec,omitempty"` // which exec: ack, signal, closeStdin, kill, exited, spare, used
 	Status    *Status    `json:"status,omitempty"`
 	Signal    int        `json:"signal,omitempty"`
 	Open      *Open      `json:"open,omitempty"`

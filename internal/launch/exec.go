@@ -28,6 +28,9 @@ type Exec struct {
 // Spawn starts a program with pipes. Spawn.Stdin asks for one to write to;
 // otherwise its input is empty.
 func (in *Init) Spawn(ctx context.Context, s initproto.Spawn) (*Exec, error) {
+	if e, err := in.become(ctx, s); err != errOrdinary {
+		return e, err
+	}
 	p, err := makePipes(s.Stdin)
 	if err != nil {
 		return nil, err
@@ -35,9 +38,7 @@ func (in *Init) Spawn(ctx context.Context, s initproto.Spawn) (*Exec, error) {
 	defer p.closeTheirs()
 	e := &Exec{ID: s.Exec, Note: s.Note, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, in: in, done: make(chan struct{})}
 	// Entered before it is started: its end may be reported before the answer.
-	in.mu.Lock()
-	in.execs[e.ID] = e
-	in.mu.Unlock()
+	in.enter(e)
 	m, err := in.ask(ctx, initproto.Message{Op: initproto.OpSpawn, Spawn: &s}, p.fds()...)
 	if err != nil {
 		in.abandon(ctx, e)
@@ -51,19 +52,34 @@ func (in *Init) Spawn(ctx context.Context, s initproto.Spawn) (*Exec, error) {
 // may have started after all: then it is killed and acknowledged.
 func (in *Init) abandon(ctx context.Context, e *Exec) {
 	if ctx.Err() == nil {
-		in.mu.Lock()
-		delete(in.execs, e.ID)
-		in.mu.Unlock()
+		in.leave(e)
 		e.closePipes()
 		return
 	}
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), abandonTime)
-		defer cancel()
-		_ = in.conn.Write(initproto.Message{Op: initproto.OpKill, Exec: e.ID}) // one that did not start has nothing to kill
-		_, _ = e.Wait(ctx)                                                     // nor an end
-		e.Release()
-	}()
+	go in.killAndRelease(e)
+}
+
+// killAndRelease is for a program nobody waits for.
+func (in *Init) killAndRelease(e *Exec) {
+	ctx, cancel := context.WithTimeout(context.Background(), abandonTime)
+	defer cancel()
+	_ = in.conn.Write(initproto.Message{Op: initproto.OpKill, Exec: e.ID}) // one that did not start has nothing to kill
+	_, _ = e.Wait(ctx)                                                     // nor an end
+	e.Release()
+}
+
+// enter puts a program into the table of those that are not acknowledged yet.
+func (in *Init) enter(e *Exec) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.execs[e.ID] = e
+}
+
+// leave takes it out again.
+func (in *Init) leave(e *Exec) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	delete(in.execs, e.ID)
 }
 
 // abandonTime is how long an abandoned program may take to die.
@@ -189,14 +205,18 @@ func (e *Exec) Kill(ctx context.Context) error {
 	return err
 }
 
-// Release acknowledges the end and lets go of the pipes.
+// Release acknowledges the end and lets go of the pipes. It returns before that
+// is done: somebody may be waiting for the answer.
 func (e *Exec) Release() {
 	e.in.mu.Lock()
 	delete(e.in.execs, e.ID)
+	e.in.released++
 	e.in.mu.Unlock()
-	e.closePipes()
-	// Nobody waits for it, and a lost PID 1 keeps nothing.
-	go func() { _ = e.in.conn.Write(initproto.Message{Op: initproto.OpAck, Exec: e.ID}) }()
+	go func() {
+		e.closePipes()
+		_ = e.in.conn.Write(initproto.Message{Op: initproto.OpAck, Exec: e.ID}) // a lost PID 1 keeps nothing
+		e.in.prepare()
+	}()
 }
 
 func (e *Exec) closePipes() {

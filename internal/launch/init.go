@@ -34,6 +34,11 @@ type Init struct {
 	terminals map[int]*Terminal
 	nextTerm  int                         // the first number no terminal ever had
 	early     map[string]initproto.Status // ends told before hello was through
+
+	spares    []*spare // processes that wait to become programs
+	preparing bool     // another one is on its way
+	released  int      // programs that have come and gone
+	hungUp    bool     // no more spares
 }
 
 type answer struct {
@@ -188,6 +193,7 @@ func (in *Init) read() {
 
 func (in *Init) hangUp() {
 	close(in.lost)
+	in.dropSpares()
 	_ = in.conn.Socket.Close() // also when PID 1 broke the protocol
 	for _, t := range in.Terminals() {
 		t.ring.Kick() // what is in the ring can still be read, but no more will come

@@ -222,6 +222,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 // TestSpawn: pipes, an end that is told before the start, and the release.
 func TestSpawn(t *testing.T) {
 	in, p := connected(t)
+	in.released = -2 // no spares here: see TestNoSpareForTheFirst
 	before := fds(t)
 	for _, stdin := range []bool{true, false} {
 		go func() {

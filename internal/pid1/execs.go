@@ -16,7 +16,7 @@ func (in *Init) hello() *initproto.Hello {
 	defer in.mu.Unlock()
 	h := &initproto.Hello{Version: initproto.Version}
 	for _, e := range in.execs {
-		if e.run == nil {
+		if e.run == nil && e.used() {
 			h.Execs = append(h.Execs, e.wire())
 		}
 	}

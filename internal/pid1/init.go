@@ -1,6 +1,7 @@
 package pid1
 
 import (
+	"os"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -18,6 +19,7 @@ type Init struct {
 	tag     string       // of the next program; belongs to the fenced thread
 	null    int          // what programs without input read
 	watched []*execution // running programs; belongs to the fenced thread
+	stub    *os.File     // what spares are started from; belongs to the fenced thread
 
 	mu    sync.Mutex
 	execs map[string]*execution
@@ -30,6 +32,7 @@ type Init struct {
 
 	children sync.Cond // signalled when a program was started or none is left
 	count    int       // what children waits for: 0 means no process but us
+	ending   bool      // everything is being ended: no spare must come up
 }
 
 // execution is one program started by the daemon, held until it is acknowledged.
@@ -43,6 +46,8 @@ type execution struct {
 	output []int // read ends of stdout and stderr
 	status *initproto.Status
 	run    *run // its hold on a terminal, nil for a program with pipes
+	spare  bool // not known to be used; see spare.go
+	noted  int  // a spare's note comes here
 }
 
 func newInit(s initproto.Setup) (*Init, error) {
@@ -65,6 +70,7 @@ func (e *execution) release() {
 	e.closeStdin()
 	fdpass.CloseAll(e.output)
 	e.output = nil
+	e.settle()
 }
 
 func (e *execution) closeStdin() {

@@ -1,34 +1,24 @@
 package pid1
 
 import (
-	"path"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/coop-dev/coop/internal/fence"
+	"github.com/coop-dev/coop/internal/initproto"
 )
 
 // lookPath finds the program as a shell would: a name with a slash as it is,
 // any other in the PATH of its own environment. ENOENT is "not found", EACCES
 // "found but not executable".
 func lookPath(name, dir string, env []string) (string, error) {
-	if name == "" {
-		return "", fail("exec", name, unix.ENOENT)
-	}
+	files := initproto.ProgramFiles(name, dir, env)
 	if strings.Contains(name, "/") {
-		file := name
-		if !path.IsAbs(file) {
-			file = path.Join(dir, file)
-		}
-		return file, fail("exec", name, executable(file))
+		return files[0], fail("exec", name, executable(files[0]))
 	}
 	worst := unix.ENOENT
-	for _, d := range strings.Split(envValue(env, "PATH"), ":") {
-		if d == "" {
-			d = dir
-		}
-		file := path.Join(d, name)
+	for _, file := range files {
 		switch executable(file) {
 		case nil:
 			return file, nil
@@ -50,25 +40,6 @@ func executable(file string) error {
 		return unix.EACCES
 	}
 	return nil
-}
-
-func envValue(env []string, key string) string {
-	for _, kv := range env {
-		if k, v, ok := strings.Cut(kv, "="); ok && k == key {
-			return v
-		}
-	}
-	return ""
-}
-
-// withHome adds what every program expects to know of its user.
-func withHome(env []string, home, name string) []string {
-	for _, kv := range [][2]string{{"HOME", home}, {"USER", name}, {"LOGNAME", name}} {
-		if envValue(env, kv[0]) == "" {
-			env = append(env, kv[0]+"="+kv[1])
-		}
-	}
-	return env
 }
 
 // enterDir changes to a working directory; this thread shares its own with

@@ -85,11 +85,11 @@ func TestLookPath(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	env := []string{"PATH=/bin", "PATH=/other", "EMPTY=", "odd", "HOME=/set"}
 	for key, want := range map[string]string{"PATH": "/bin", "EMPTY": "", "odd": "", "none": "", "HOME": "/set"} {
-		if got := envValue(env, key); got != want {
+		if got := initproto.EnvValue(env, key); got != want {
 			t.Errorf("%s: %q", key, got)
 		}
 	}
-	got := withHome(slices.Clone(env), "/home/me", "me")
+	got := initproto.WithHome(slices.Clone(env), "/home/me", "me")
 	if strings.Join(got[len(env):], " ") != "USER=me LOGNAME=me" {
 		t.Errorf("%v", got)
 	}

@@ -20,16 +20,17 @@ const (
 // processes describes what runs here.
 func (in *Init) processes() []initproto.Process {
 	in.mu.Lock()
-	owner := make(map[int]string, len(in.pids))
+	owner, hidden := make(map[int]string, len(in.pids)), map[int]bool{}
 	for pid, e := range in.pids {
 		owner[pid] = e.id
+		hidden[pid] = !e.used()
 	}
 	in.mu.Unlock()
 	now := bootTimeMs()
 	var list []initproto.Process
 	for _, pid := range processIDs() {
 		p, ok := describe(pid, now)
-		if !ok || len(list) == maxProcesses {
+		if !ok || hidden[pid] || len(list) == maxProcesses {
 			continue
 		}
 		p.Exec = owner[pid]

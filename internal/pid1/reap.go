@@ -1,6 +1,8 @@
 package pid1
 
 import (
+	"unsafe"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/coop-dev/coop/internal/initproto"
@@ -29,21 +31,69 @@ func (in *Init) awaitChild() {
 	}
 }
 
+// collect notes how children ended and then frees them, in this order: freeing
+// takes the kernel longer than everything before it, and somebody waits for the
+// answer.
 func (in *Init) collect() {
 	for {
-		var ws unix.WaitStatus
-		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG|unix.WALL, nil)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || pid <= 0 {
+		pid, ws, ok := peek()
+		if !ok {
 			return
 		}
 		if ws.Exited() || ws.Signaled() { // not the stop of one that made us its tracer
 			in.ended(pid, ws)
 		}
+		var gone unix.WaitStatus
+		_, _ = unix.Wait4(pid, &gone, unix.WNOHANG|unix.WALL, nil) // it was there a moment ago, and we hold the lock
 	}
 }
+
+// siginfo is the kernel's siginfo_t for SIGCHLD on 64-bit machines.
+type siginfo struct {
+	signo, errno, code, _ int32
+	pid                   int32
+	uid                   uint32
+	status                int32
+	_                     [100]byte
+}
+
+// peek looks at a child that has ended, without freeing it. The call is a raw
+// one: it does not block, and to give up Go's one processor for it would mean to
+// queue for it behind the reaper.
+func peek() (pid int, ws unix.WaitStatus, ok bool) {
+	var info siginfo
+	for {
+		_, _, errno := unix.RawSyscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)),
+			unix.WEXITED|unix.WNOWAIT|unix.WNOHANG|unix.WALL, 0, 0)
+		if errno == unix.EINTR {
+			continue
+		}
+		if errno != 0 || info.pid == 0 {
+			return 0, 0, false
+		}
+		return int(info.pid), info.wait(), true
+	}
+}
+
+// wait is the same as wait4(2) would give it.
+func (i *siginfo) wait() unix.WaitStatus {
+	switch i.code {
+	case cldExited:
+		return unix.WaitStatus(i.status&0xff) << 8
+	case cldKilled, cldDumped:
+		return unix.WaitStatus(i.status & 0x7f)
+	}
+	return stopped
+}
+
+// Codes of a SIGCHLD; see sigaction(2).
+const (
+	cldExited = 1
+	cldKilled = 2
+	cldDumped = 3
+
+	stopped = 0x7f // in a wait status: it has not ended
+)
 
 // ended notes the status of a program and tells the daemon. It is called with
 // the lock held.
@@ -62,6 +112,10 @@ func (in *Init) ended(pid int, ws unix.WaitStatus) {
 		return
 	}
 	in.report(e)
+	if !e.used() { // a spare: nobody waits for its status
+		e.release()
+		delete(in.execs, e.id)
+	}
 }
 
 // report tells the present daemon of an end. If there is none, or it is going

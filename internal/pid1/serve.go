@@ -118,6 +118,15 @@ func (in *Init) receive(conn *initproto.Conn) bool {
 		in.spawnOnTerminal(conn, m)
 		return true
 	}
+	if m.Op == initproto.OpSpare {
+		in.spare(conn, m, fds)
+		return true
+	}
+	if m.Op == initproto.OpUsed {
+		fdpass.CloseAll(fds)
+		in.settle(m.Exec)
+		return true
+	}
 	if m.Op == initproto.OpAck {
 		fdpass.CloseAll(fds)
 		in.acknowledge(m.Exec)

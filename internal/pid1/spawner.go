@@ -76,7 +76,7 @@ func (in *Init) start(s initproto.Spawn, stdio, kept []int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	env := withHome(s.Env, home, name)
+	env := initproto.WithHome(s.Env, home, name)
 	if err := in.enterDir(s.Dir); err != nil {
 		return 0, err
 	}
@@ -113,6 +113,9 @@ func (in *Init) credential(c *syscall.Credential) *syscall.Credential {
 func (in *Init) fork(e *execution, file string, argv []string, attr *syscall.ProcAttr) (int, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if in.ending && e.spare {
+		return 0, fail("spare", "", unix.EAGAIN)
+	}
 	if in.tag == "" {
 		if err := in.retag(); err != nil {
 			return 0, err

@@ -122,7 +122,7 @@ func (in *Init) resolveProgram(s *initproto.Spawn) (cred *syscall.Credential, fi
 	if err != nil {
 		return nil, "", nil, err
 	}
-	env = withHome(s.Env, home, name)
+	env = initproto.WithHome(s.Env, home, name)
 	if err := in.enterDir(s.Dir); err != nil {
 		return nil, "", nil, err
 	}

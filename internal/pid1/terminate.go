@@ -14,6 +14,8 @@ import (
 func (in *Init) terminate(grace time.Duration) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.ending = true
+	defer func() { in.ending = false }()
 	if in.count == 0 {
 		return
 	}

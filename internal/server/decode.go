@@ -66,7 +66,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 
 func checkContentType(r *http.Request) error {
 	ct := r.Header.Get("Content-Type")
-	if ct == "" {
+	if ct == "" || ct == "application/json" {
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(ct); err != nil || kind != "application/json" {
@@ -92,6 +92,9 @@ func decodeStrict(b []byte, v any) error {
 	if !utf8.Valid(b) {
 		// encoding/json would put U+FFFD in place of the bytes.
 		return sandbox.Errorf(sandbox.Invalid, "the body is not UTF-8")
+	}
+	if decodeQuick(b, v) {
+		return nil
 	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {

@@ -32,6 +32,11 @@ func (s *Server) execBuffered(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if stdin == nil {
+		if answered, err := glanceAndAnswer(w, r.Context(), ex, limit); answered {
+			return err
+		}
+	}
 	res, err := s.runBuffered(r.Context(), ex, stdin, limit)
 	if err != nil {
 		return err
@@ -39,18 +44,28 @@ func (s *Server) execBuffered(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, res)
 }
 
+// glanceAndAnswer is for a command that ends at once, as most do. Starting
+// readers for it, and ending them, would take longer than the command; and the
+// client has its answer before the command is let go of, which takes a while and
+// cannot fail here: nothing is to happen on its exit.
+func glanceAndAnswer(w http.ResponseWriter, ctx context.Context, ex Exec, limit int) (answered bool, err error) {
+	outcome, ok := glance(ctx, ex)
+	if !ok {
+		return false, nil
+	}
+	stdout, stderr := &capture{limit: limit}, &capture{limit: limit}
+	drain(ex.Stdout(), make([]byte, firstBuffer), stdout.sink())
+	drain(ex.Stderr(), make([]byte, firstBuffer), stderr.sink())
+	err = writeJSON(w, http.StatusOK, bufferedResult(outcome, stdout, stderr))
+	_ = http.NewResponseController(w).Flush() // what cannot be flushed now is when we return
+	_, ferr := finish(ctx, ex)
+	return true, errors.Join(err, ferr)
+}
+
 func (s *Server) runBuffered(ctx context.Context, ex Exec, stdin io.Reader, limit int) (api.ExecResult, error) {
 	ctx, cancel := s.untilClosing(ctx)
 	defer cancel(nil)
 	stdout, stderr := &capture{limit: limit}, &capture{limit: limit}
-	if stdin == nil {
-		if outcome, ok := glance(ctx, ex); ok {
-			drain(ex.Stdout(), make([]byte, firstBuffer), stdout.sink())
-			drain(ex.Stderr(), make([]byte, firstBuffer), stderr.sink())
-			_, err := finish(ctx, ex)
-			return bufferedResult(outcome, stdout, stderr), err
-		}
-	}
 	p, err := startPumps(ex, stdout.sink(), stderr.sink(), stdin)
 	if err != nil {
 		abort(ctx, ex)
@@ -78,8 +93,7 @@ func (s *Server) runBuffered(ctx context.Context, ex Exec, stdin io.Reader, limi
 // then its pipes hold 64 KiB each, and a program that fills one waits that long.
 const glanceTime = 2 * time.Millisecond
 
-// glance waits for a command that ends at once, as most do. Starting readers for
-// it, and ending them, would take longer than the command.
+// glance waits for a command that ends at once.
 func glance(ctx context.Context, ex Exec) (engine.Outcome, bool) {
 	ctx, cancel := context.WithTimeout(ctx, glanceTime)
 	defer cancel()

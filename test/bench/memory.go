@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 )
 
-// memory prints what an idle sandbox costs. Two run, so that the pages of the
-// shared binary do not count as private to either.
+// memory prints what an idle sandbox costs: PID 1 and the processes that wait to
+// become commands. Two run, so that the pages of the shared binary do not count
+// as private to either.
 func memory(ctx context.Context, box *coop) error {
 	id, err := box.create(ctx)
 	if err != nil {
@@ -20,9 +22,22 @@ func memory(ctx context.Context, box *coop) error {
 	if err != nil {
 		return err
 	}
+	for range 5 {
+		if err := box.exec(ctx, id); err != nil {
+			return err
+		}
+	}
 	init, err := private(sb.PID)
 	if err != nil {
 		return err
+	}
+	waiting := 0
+	for _, pid := range children(sb.PID) {
+		n, err := private(pid)
+		if err != nil {
+			return err
+		}
+		waiting += n
 	}
 	v, err := box.c.Version(ctx)
 	if err != nil {
@@ -32,8 +47,23 @@ func memory(ctx context.Context, box *coop) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("idle sandbox: %d KiB private memory (promise: ≤ 3072); daemon: %d KiB private\n", init, daemon)
+	fmt.Printf("idle sandbox: %d KiB private memory (promise: ≤ 3072), %d of it of spares; daemon: %d KiB private\n", init+waiting, waiting, daemon)
 	return nil
+}
+
+// children lists those of all threads of a process.
+func children(pid int) (list []int) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is good
+	for _, f := range files {
+		b, _ := os.ReadFile(f) // a thread may have ended
+		for _, word := range strings.Fields(string(b)) {
+			var n int
+			if _, err := fmt.Sscan(word, &n); err == nil {
+				list = append(list, n)
+			}
+		}
+	}
+	return list
 }
 
 // private reads the private pages of a process, in KiB.
