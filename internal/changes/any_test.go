@@ -131,7 +131,7 @@ func TestWhiteout(t *testing.T) {
 }
 
 func TestOpaqueDirectory(t *testing.T) {
-	for _, attr := range []string{"user.overlay.opaque", "trusted.overlay.opaque", "trusted.overlay.redirect"} {
+	for _, attr := range []string{"user.overlay.opaque", "trusted.overlay.opaque"} {
 		t.Run(attr, func(t *testing.T) {
 			project, upper := trees(t)
 			dir := filepath.Join(upper, "dir")

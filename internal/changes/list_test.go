@@ -144,6 +144,34 @@ func TestRedirects(t *testing.T) {
 	})
 }
 
+// TestDeadRedirects: the move was made in the project too.
+func TestDeadRedirects(t *testing.T) {
+	merged(t, func(p string) {
+		mkdir(t, p+"/a/deep")
+		write(t, p+"/a/deep/file", "one\n")
+		write(t, p+"/a/other", "two\n")
+	}, func(m *mounted) {
+		run(t, m.merged, "mv", "a", "b")
+		run(t, m.merged, "mv", "b/deep", "b/deeper")
+		write(t, m.merged+"/b/other", "changed\n")
+	}, func(t *testing.T, m *mounted, w *Workspace) {
+		if n, err := DropDeadRedirects(t.Context(), m.project, m.layer()); n != 0 || err != nil {
+			t.Fatalf("%d dropped that lead somewhere, %v", n, err)
+		}
+		run(t, m.project, "mv", "a", "b")
+		run(t, m.project, "mv", "b/deep", "b/deeper")
+		wantList(t, list(t, w, Options{}), "modified b/other")
+		want := 0
+		if m.driver == rootOverlay {
+			want = 2
+		}
+		if n, err := DropDeadRedirects(t.Context(), m.project, m.layer()); n != want || err != nil {
+			t.Errorf("%d dropped, %v", n, err)
+		}
+		wantList(t, list(t, w, Options{}), "modified b/other")
+	})
+}
+
 func TestGitIsDeniedInBulk(t *testing.T) {
 	merged(t, func(p string) {
 		mkdir(t, p+"/.git/objects")

@@ -132,6 +132,7 @@ func (o *overlay) foreign(xattr string) bool { return xattr == o.notes+"metacopy
 func (l *listing) base(natural string, based bool) (path string, ok bool) {
 	switch {
 	case l.opaque:
+		l.redirect = nil // it counts for nothing then
 		return "", false
 	case l.redirect == nil:
 		return natural, based

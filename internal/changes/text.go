@@ -23,7 +23,7 @@ func (w *Workspace) Diff(ctx context.Context, c Change, b *Budget) (patch.File, 
 	if ctx.Err() != nil {
 		return f, context.Cause(ctx)
 	}
-	if f.Summary != "" || c.Kind == ModeOnly || (c.Kind == Renamed && c.Similarity == 100) {
+	if f.Summary != "" || c.Kind == ModeOnly || (c.Kind == Renamed && c.Similarity == 100 && c.New.Mode.IsRegular()) {
 		return f, nil
 	}
 	var k kept

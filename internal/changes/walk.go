@@ -164,26 +164,39 @@ func (v *view) close() {
 }
 
 func (w *walker) open(v *view) (err error) {
+	natural, based := v.base, v.based
 	if v.layered {
 		if v.list, err = w.layer.read(v.path, w.Limits.Changes); err != nil {
 			return err
 		}
-		v.base, v.based = v.list.base(v.base, v.based)
+		v.base, v.based = v.list.base(natural, based)
 	}
 	if v.known {
 		if v.project, err = beneath.Dir(w.project, v.path); err != nil {
 			return err
 		}
 	}
-	if !v.based {
-		return nil
+	if err := w.openBase(v); err != nil || v.based || v.list == nil || v.list.redirect == nil {
+		return err
 	}
-	if v.base == v.path {
+	// The directory that was moved is gone from the project, as after its move was
+	// approved. The next start drops such a redirect (DeadRedirects).
+	v.base, v.based = natural, based
+	return w.openBase(v)
+}
+
+// openBase opens the base unless it is the project's directory at the same path.
+// One that is not there any more shows nothing.
+func (w *walker) openBase(v *view) (err error) {
+	switch {
+	case !v.based:
+		return nil
+	case v.base == v.path:
 		v.based = v.known
 		return nil
 	}
 	v.through, err = beneath.Dir(w.project, v.base)
-	if vanished(err) { // the kernel shows nothing then, too
+	if vanished(err) {
 		v.based, err = false, nil
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/coop-dev/coop/internal/changes"
 	"github.com/coop-dev/coop/internal/rootfs"
 	"github.com/coop-dev/coop/internal/sandbox"
 )
@@ -27,6 +28,11 @@ func firstDriver(s sandbox.Spec) string {
 // probe that answers for this very directory. A driver that was asked for must
 // work.
 func (e *Engine) makeFiles(ctx context.Context, p rootfs.Params, fresh bool) (filesystem, error) {
+	if !fresh {
+		if err := e.repair(ctx, p); err != nil {
+			return filesystem{}, err
+		}
+	}
 	res, err := e.tryFiles(ctx, p, fresh)
 	var refused *rootfs.WorkspaceError
 	switch {
@@ -42,6 +48,18 @@ func (e *Engine) makeFiles(ctx context.Context, p rootfs.Params, fresh bool) (fi
 			WithHint("use --mode bind, or a project on another filesystem")
 	}
 	return filesystem{res, p.Driver, cause + withoutRepo(res)}, nil
+}
+
+// repair readies the layer of a sandbox that is started again.
+func (e *Engine) repair(ctx context.Context, p rootfs.Params) error {
+	if !e.root || p.Spec.Workspace.Mode != sandbox.ModeOverlay || p.Driver != rootfs.Overlay {
+		return nil // only overlays of real root have redirects
+	}
+	n, err := changes.DropDeadRedirects(ctx, p.Workspace.Path, changes.Layer{Dir: rootfs.Layer(p.Dir), Trusted: true})
+	if n > 0 {
+		e.Log.Info("moved directories whose project has moved too", "dir", p.Dir, "count", n)
+	}
+	return err
 }
 
 func (e *Engine) tryFiles(ctx context.Context, p rootfs.Params, fresh bool) (*rootfs.Result, error) {

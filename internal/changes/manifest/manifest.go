@@ -95,9 +95,10 @@ func (m *Writer) Close() error {
 
 // Manifest is an opened one. Only the names of directories are in memory.
 type Manifest struct {
-	f    *os.File
+	r    io.ReaderAt
 	dirs map[string]uint64
 	end  int64 // of the blocks
+	file *os.File
 }
 
 // ErrDamaged is the answer to a file that is not a whole manifest.
@@ -109,45 +110,53 @@ func Open(path string) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Manifest{f: f, dirs: map[string]uint64{}}
-	if err := m.load(); err != nil {
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	m, err := load(f, st.Size())
+	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
+	m.file = f
 	return m, nil
 }
 
 // Close closes the file.
-func (m *Manifest) Close() error { return m.f.Close() }
+func (m *Manifest) Close() error { return m.file.Close() }
 
-func (m *Manifest) load() error {
-	st, err := m.f.Stat()
-	if err != nil {
-		return err
-	}
+// load reads the index of a manifest of this size.
+func load(r io.ReaderAt, size int64) (*Manifest, error) {
+	m := &Manifest{r: r, dirs: map[string]uint64{}}
 	tail := make([]byte, 8+len(magic))
-	if _, err := m.f.ReadAt(tail, st.Size()-int64(len(tail))); err != nil || string(tail[8:]) != magic {
-		return ErrDamaged
+	if size < int64(len(tail)) {
+		return nil, ErrDamaged
+	}
+	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil || string(tail[8:]) != magic {
+		return nil, ErrDamaged
 	}
 	at := binary.BigEndian.Uint64(tail)
-	if at > uint64(st.Size()) {
-		return ErrDamaged
+	if at > uint64(size) {
+		return nil, ErrDamaged
 	}
 	m.end = int64(at)
-	r := bufio.NewReader(io.NewSectionReader(m.f, m.end, st.Size()-m.end-int64(len(tail))))
+	if err := m.readIndex(bufio.NewReader(io.NewSectionReader(r, m.end, size-m.end-int64(len(tail))))); err != nil {
+		return nil, ErrDamaged
+	}
+	return m, nil
+}
+
+func (m *Manifest) readIndex(r *bufio.Reader) error {
 	n, err := binary.ReadUvarint(r)
 	for ; err == nil && n > 0; n-- {
 		var path string
-		var off uint64
 		if path, err = readString(r); err == nil {
-			off, err = binary.ReadUvarint(r)
-			m.dirs[path] = off
+			m.dirs[path], err = binary.ReadUvarint(r)
 		}
 	}
-	if err != nil {
-		return ErrDamaged
-	}
-	return nil
+	return err
 }
 
 // maxString is longer than any path or name.
@@ -169,10 +178,10 @@ func (m *Manifest) Dir(path string) (entries map[string]Entry, ok bool, err erro
 	if !ok {
 		return nil, false, nil
 	}
-	if int64(off) > m.end {
+	if off > uint64(m.end) {
 		return nil, true, ErrDamaged
 	}
-	r := bufio.NewReader(io.NewSectionReader(m.f, int64(off), m.end-int64(off)))
+	r := bufio.NewReader(io.NewSectionReader(m.r, int64(off), m.end-int64(off)))
 	n, err := binary.ReadUvarint(r)
 	entries = map[string]Entry{}
 	for ; err == nil && n > 0; n-- {

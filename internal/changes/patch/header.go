@@ -14,7 +14,7 @@ func (f File) Append(b []byte) []byte {
 	if f.OldMode == 0 && f.NewMode == 0 && f.Summary == "" {
 		return b // a directory
 	}
-	if f.OldMode != 0 && f.NewMode != 0 && !f.OldMode.sameType(f.NewMode) {
+	if f.apart() {
 		gone, made := f.halves()
 		return made.Append(gone.Append(b))
 	}
@@ -49,7 +49,13 @@ func (f File) name() string {
 	return f.NewPath
 }
 
-// halves is what git makes of a file that became a link or the reverse.
+// apart reports what is written as one file removed and another made: for git a
+// file that became a link or the reverse, and for patch(1) a renamed link, because
+// the header of a rename does not say that it is one.
+func (f File) apart() bool {
+	return f.OldMode != 0 && f.NewMode != 0 && (!f.OldMode.sameType(f.NewMode) || (f.NewMode == Symlink && f.OldPath != f.NewPath))
+}
+
 func (f File) halves() (gone, made File) {
 	gone, made = f, f
 	gone.NewPath, gone.NewMode, gone.New = f.OldPath, 0, nil

@@ -143,7 +143,9 @@ func files() []File {
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
 	renamed := text("", "1\n2\n3\n4\n", "1\n2\n3\n5\n", Regular, Regular)
 	renamed.OldPath, renamed.NewPath, renamed.Similarity = "dir/from here", "to/\"there\"\n", 75
+	moved := File{OldPath: "link from", NewPath: "link to", OldMode: Symlink, NewMode: Symlink, Old: []byte("x"), New: []byte("x"), Similarity: 100}
 	return []File{
+		moved,
 		text("plain", "a\nb\nc\n", "a\nB\nc\n", Regular, Regular),
 		text("exec", "#!/bin/sh\n", "#!/bin/sh\n", Regular, Executable),
 		text("exec+text", "a\n", "b\n", Executable, Regular),

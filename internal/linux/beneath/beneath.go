@@ -232,6 +232,14 @@ func Xattr(f *os.File, name string) (value string, ok bool, err error) {
 	return "", false, &fs.PathError{Op: "fgetxattr " + name, Path: f.Name(), Err: err}
 }
 
+// RemoveXattr takes an extended attribute off an open file.
+func RemoveXattr(f *os.File, name string) error {
+	if err := unix.Fremovexattr(int(f.Fd()), name); err != nil && err != unix.ENODATA {
+		return &fs.PathError{Op: "fremovexattr " + name, Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
 func from(st *unix.Stat_t) Info {
 	return Info{
 		Mode: mode(st.Mode), Size: st.Size, Dev: uint64(st.Dev), Ino: st.Ino, Links: uint64(st.Nlink), Rdev: uint64(st.Rdev),
