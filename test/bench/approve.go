@@ -18,6 +18,13 @@ const approved = 1000
 func approves(ctx context.Context, b *coop, dir string, n int) error {
 	t := newTable()
 	cpRow, coopRow := fmt.Sprintf("cp of %d files", approved), fmt.Sprintf("coop approve of %d files", approved)
+	from := filepath.Join(dir, "changed")
+	if err := makeProject(ctx, from, approved); err != nil {
+		return err
+	}
+	if err := exec.CommandContext(ctx, "sh", "-ec", "cd "+from+"; "+changeAll).Run(); err != nil {
+		return err
+	}
 	for i := range n {
 		tree, copied := filepath.Join(dir, fmt.Sprint("approve-", i)), filepath.Join(dir, fmt.Sprint("cp-", i))
 		for _, d := range []string{tree, copied} {
@@ -25,8 +32,16 @@ func approves(ctx context.Context, b *coop, dir string, n int) error {
 				return err
 			}
 		}
-		if err := approveOnce(ctx, b, t, tree, copied, cpRow, coopRow); err != nil {
-			return err
+		cp := func() error { return t.time(cpRow, exec.CommandContext(ctx, "cp", "-r", from+"/.", copied).Run) }
+		approve := func() error { return approveOnce(ctx, b, t, tree, coopRow) }
+		both := []func() error{cp, approve}
+		if i%2 == 1 { // whoever comes second finds the disk busy with the first
+			both = []func() error{approve, cp}
+		}
+		for _, one := range both {
+			if err := one(); err != nil {
+				return err
+			}
 		}
 		for _, d := range []string{tree, copied} {
 			if err := os.RemoveAll(d); err != nil {
@@ -38,26 +53,24 @@ func approves(ctx context.Context, b *coop, dir string, n int) error {
 	return nil
 }
 
-func approveOnce(ctx context.Context, b *coop, t *table, tree, copied, cpRow, coopRow string) error {
+// changeAll appends a line to every file.
+const changeAll = `find . -type f | while read -r f; do echo "a line more" >>"$f"; done`
+
+func approveOnce(ctx context.Context, b *coop, t *table, tree, coopRow string) error {
 	sb, err := b.c.Create(ctx, api.CreateRequest{ScopePath: tree})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = b.c.Delete(context.WithoutCancel(ctx), sb.ID) }() // the temporary home goes anyway
-	r, err := b.c.Exec(ctx, sb.ID, api.ExecRequest{Command: `find . -type f | while read -r f; do echo "a line more" >>"$f"; done`})
+	r, err := b.c.Exec(ctx, sb.ID, api.ExecRequest{Command: changeAll})
 	if err != nil || r.ExitCode != 0 {
 		return fmt.Errorf("change: %w %+v", err, r)
 	}
-	err = t.time(coopRow, func() error {
+	return t.time(coopRow, func() error {
 		res, err := b.c.Approve(ctx, sb.ID, api.ApproveRequest{})
 		if err == nil && len(res.Applied) != approved {
 			err = fmt.Errorf("%d files applied", len(res.Applied))
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	// The same files, back over the old ones.
-	return t.time(cpRow, func() error { return exec.CommandContext(ctx, "cp", "-r", tree+"/.", copied).Run() })
 }
