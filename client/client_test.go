@@ -32,7 +32,13 @@ func dial(t *testing.T, o client.Options) *client.Client {
 
 // Every method against the path and method of the contract.
 func TestEndpoints(t *testing.T) {
-	d := fakedaemon.Start(t)
+	d := fakedaemon.New(t)
+	d.Extra = map[string]http.HandlerFunc{}
+	for _, verb := range []string{"POST approve", "POST discard", "POST reject", "POST rebase", "GET conflicts"} {
+		method, tail, _ := strings.Cut(verb, " ")
+		d.Extra[method+" /api/v1/sandboxes/{ref}/"+tail] = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }
+	}
+	d.Listen(t)
 	d.Add(api.Sandbox{ID: "id1", Name: "box", Status: "running"})
 	c := dial(t, client.Options{Socket: d.Socket})
 	ctx := t.Context()
@@ -53,6 +59,12 @@ func TestEndpoints(t *testing.T) {
 		{"DELETE /sandboxes/box/processes/7", func() error { return c.KillProcess(ctx, "box", 7, "") }},
 		{"DELETE /sandboxes/box/processes/7?signal=SIGKILL", func() error { return c.KillProcess(ctx, "box", 7, "SIGKILL") }},
 		{"PUT /sandboxes/box/files?path=%2Fa+b", func() error { return c.WriteFile(ctx, "box", "/a b", strings.NewReader("x")) }},
+		{"POST /sandboxes/box/approve", func() error { _, err := c.Approve(ctx, "box", api.ApproveRequest{}); return err }},
+		{"POST /sandboxes/box/discard", func() error { _, err := c.Discard(ctx, "box", api.DiscardRequest{}); return err }},
+		{"POST /sandboxes/box/reject", func() error { _, err := c.Reject(ctx, "box", api.RejectRequest{}); return err }},
+		{"POST /sandboxes/box/rebase", func() error { _, err := c.Rebase(ctx, "box", api.RebaseRequest{}); return err }},
+		{"GET /sandboxes/box/conflicts", func() error { _, err := c.Conflicts(ctx, "box"); return err }},
+		{"GET /audit?limit=3&path=%2Fp%2Ff", func() error { _, err := c.AuditOf(ctx, "/p/f", 3); return err }},
 		{"GET /audit?limit=3&sandbox=box", func() error { _, err := c.Audit(ctx, "box", 3); return err }},
 		{"GET /health", func() error { _, err := c.Health(ctx); return err }},
 		{"GET /doctor", func() error { _, err := c.Doctor(ctx); return err }},

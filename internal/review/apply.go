@@ -27,7 +27,7 @@ type Applier struct {
 	Keep func(path string, st within.Stat) string
 
 	// step is called after everything that touches the project or the journal;
-	// tests end the process there.
+	// tests end the process there. With many edits it is called by several at once.
 	step func(what string)
 	// twoSteps does without exchanging names, as some filesystems have to.
 	twoSteps bool
@@ -89,13 +89,8 @@ func (w *work) run(ctx context.Context, j *journal) error {
 	if err := w.begin(j); err != nil {
 		return err
 	}
-	for i := range w.ops {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err := w.stage(i); err != nil {
-			return err
-		}
+	if err := w.stageAll(ctx); err != nil {
+		return err
 	}
 	if err := w.syncStaged(); err != nil {
 		return err

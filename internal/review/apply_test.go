@@ -333,8 +333,9 @@ func TestSwappedParents(t *testing.T) {
 		done, err := a.Apply(t.Context(), list)
 		if err == nil {
 			applied++
-			must(t, done.Forget())
-			continue
+			if done.Forget() == nil {
+				continue
+			}
 		}
 		for { // a directory that is a link right now is recovered when it is one no more
 			r, rerr := Recover(a.Journal)

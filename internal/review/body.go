@@ -142,10 +142,7 @@ func (b *Body) writeTo(w *os.File, step func()) error {
 		step()
 		return err
 	}
-	if _, err := b.file.Seek(b.at, io.SeekStart); err != nil {
-		return err
-	}
-	n, err := io.Copy(w, io.LimitReader(b.file, b.size)) // copy_file_range where both filesystems can
+	n, err := io.Copy(w, io.NewSectionReader(b.file, b.at, b.size)) // others read from the file too
 	step()
 	if err == nil && n != b.size {
 		err = io.ErrUnexpectedEOF

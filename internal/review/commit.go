@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"text/template"
 	"time"
-	"unicode"
 
 	"github.com/coop-dev/coop/internal/linux/within"
 	"github.com/coop-dev/coop/internal/sandbox"
@@ -112,77 +109,6 @@ func (r *Review) message(q Request, applied []string, reviewer string) (string, 
 		return "", sandbox.Errorf(sandbox.Invalid, "the commit message is empty")
 	}
 	return b.String(), nil
-}
-
-// author decides who the author is, and what is said of the other.
-func (r *Review) author(asked, reviewer string) (author, trailer string, err error) {
-	agent := identity(r.Name, r.Name+"@coop.invalid")
-	if asked == "" {
-		asked = r.Policy.CommitAuthor
-	}
-	switch asked {
-	case "", "reviewer":
-		return reviewer, "", nil
-	case "agent":
-		return agent, "", nil
-	case "coauthor":
-		return reviewer, "\nCo-authored-by: " + agent + "\n", nil
-	}
-	name, rest, ok := strings.Cut(asked, "<")
-	address, end, closed := strings.Cut(rest, ">")
-	if !ok || !closed || strings.TrimSpace(end) != "" || strings.TrimSpace(name) == "" {
-		return "", "", sandbox.Errorf(sandbox.Invalid, "author %.128q is not agent, reviewer, coauthor or Name <address>", asked)
-	}
-	return identity(name, address), "", nil
-}
-
-// identity is a name and address as git wants them.
-func identity(name, address string) string {
-	clean := func(s string) string {
-		return strings.TrimSpace(strings.Map(func(c rune) rune {
-			if c == '<' || c == '>' || unicode.IsControl(c) {
-				return -1
-			}
-			return c
-		}, s))
-	}
-	return clean(name) + " <" + clean(address) + ">"
-}
-
-// reviewer is who git takes the person for. Reading configuration runs nothing,
-// so that their own may be read here, unlike anywhere else.
-func (r *Review) reviewer(ctx context.Context, gitDir string) string {
-	g := r.gitOf(gitDir)
-	g.personal = homeOf(g)
-	get := func(key string) string {
-		out, err := g.run(ctx, nil, "config", "--get", key)
-		if err != nil {
-			return ""
-		}
-		return strings.TrimSpace(string(out))
-	}
-	name, address := get("user.name"), get("user.email")
-	if name == "" {
-		name = "Coop reviewer"
-	}
-	if address == "" {
-		address = "reviewer@coop.invalid"
-	}
-	return identity(name, address)
-}
-
-// homeOf is the home of whoever git runs as.
-func homeOf(g git) string {
-	if g.as {
-		if u, err := user.LookupId(strconv.Itoa(int(g.uid))); err == nil {
-			return u.HomeDir
-		}
-		return "/nonexistent"
-	}
-	if u, err := user.Current(); err == nil {
-		return u.HomeDir
-	}
-	return "/nonexistent"
 }
 
 // ignored finds files git would not add by itself.
@@ -336,90 +262,4 @@ func (r *Review) finishCommit(ctx context.Context, j *commitJob, res *Result) {
 	if err := j.refreshIndex(ctx); err != nil {
 		res.Notes = append(res.Notes, "committed, but git's index was not updated: "+err.Error())
 	}
-}
-
-// refreshIndex brings the committed paths in the person's index up to date, so
-// that they do not look staged backwards; a path with something of theirs staged
-// stays as it is.
-func (j *commitJob) refreshIndex(ctx context.Context) error {
-	g := j.git
-	g.tree = j.repo
-	const atOnce = 500 // paths are arguments
-	for len(j.paths) > 0 {
-		n := min(len(j.paths), atOnce)
-		if err := j.refresh(ctx, g, j.paths[:n]); err != nil {
-			return err
-		}
-		j.paths = j.paths[n:]
-	}
-	return nil
-}
-
-func (j *commitJob) refresh(ctx context.Context, g git, paths []string) error {
-	was := map[string]string{}
-	if j.old != "" {
-		out, err := g.run(ctx, nil, append([]string{"ls-tree", "-r", "-z", "--full-tree", j.old, "--"}, paths...)...)
-		if err != nil {
-			return err
-		}
-		was = treeEntries(out)
-	}
-	out, err := g.run(ctx, nil, append([]string{"ls-tree", "-r", "-z", "--full-tree", j.new, "--"}, paths...)...)
-	if err != nil {
-		return err
-	}
-	is := treeEntries(out)
-	if out, err = g.run(ctx, nil, append([]string{"ls-files", "-s", "-z", "--"}, paths...)...); err != nil {
-		return err
-	}
-	staged := indexEntries(out)
-	var in bytes.Buffer
-	for p := range union(was, is, staged) {
-		switch {
-		case staged[p] != was[p]: // the person's own work
-		case is[p] == "":
-			fmt.Fprintf(&in, "0 %s 0\t%s\x00", strings.Repeat("0", len(j.new)), p)
-		default:
-			fmt.Fprintf(&in, "%s 0\t%s\x00", is[p], p)
-		}
-	}
-	if in.Len() == 0 {
-		return nil
-	}
-	_, err = g.run(ctx, &in, "update-index", "-z", "--index-info")
-	return err
-}
-
-// treeEntries reads "mode type hash\tpath" of ls-tree -z as path → "mode hash".
-func treeEntries(out []byte) map[string]string {
-	all := map[string]string{}
-	for _, line := range strings.Split(string(out), "\x00") {
-		head, p, ok := strings.Cut(line, "\t")
-		if f := strings.Fields(head); ok && len(f) == 3 {
-			all[p] = f[0] + " " + f[2]
-		}
-	}
-	return all
-}
-
-// indexEntries reads "mode hash stage\tpath" of ls-files -s -z.
-func indexEntries(out []byte) map[string]string {
-	all := map[string]string{}
-	for _, line := range strings.Split(string(out), "\x00") {
-		head, p, ok := strings.Cut(line, "\t")
-		if f := strings.Fields(head); ok && len(f) == 3 {
-			all[p] = f[0] + " " + f[1]
-		}
-	}
-	return all
-}
-
-func union(maps ...map[string]string) map[string]bool {
-	all := map[string]bool{}
-	for _, m := range maps {
-		for k := range m {
-			all[k] = true
-		}
-	}
-	return all
 }

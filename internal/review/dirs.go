@@ -61,6 +61,25 @@ func (d *dirs) get(i int) (*os.File, error) {
 	if f := d.open[i]; f != nil {
 		return f, nil
 	}
+	f, err := d.openAgain(i)
+	if err != nil {
+		return nil, err
+	}
+	if d.notes[i].Dev == 0 {
+		st, err := within.Fstat(f)
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		d.notes[i].Dev = st.Dev
+	}
+	d.keep(i, f)
+	return f, nil
+}
+
+// openAgain opens a noted directory for the caller alone, who closes it. It may
+// be called by several at once.
+func (d *dirs) openAgain(i int) (*os.File, error) {
 	n := d.notes[i]
 	f, err := within.OpenDir(d.root, string(n.Path))
 	if err != nil {
@@ -74,8 +93,6 @@ func (d *dirs) get(i int) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	d.notes[i].Dev = st.Dev
-	d.keep(i, f)
 	return f, nil
 }
 

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,17 +14,35 @@ import (
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
-// stage makes what will be put, under its temporary name beside its place: on
+// stageAll makes what will be put, under temporary names beside their places: on
 // the same filesystem, so that a rename is all that is left to do.
-func (w *work) stage(i int) error {
-	o, p := w.ops[i], w.plans[i]
-	if o.Kind != opPut {
+func (w *work) stageAll(ctx context.Context) error {
+	var puts []int
+	for i, o := range w.ops {
+		if o.Kind == opPut {
+			puts = append(puts, i)
+		}
+	}
+	return inDirs(puts, func(i int) int { return w.ops[i].Dir }, func(list []int) error {
+		dir, err := w.dirs.openAgain(w.ops[list[0]].Dir)
+		if err != nil {
+			return projectError(err)
+		}
+		defer dir.Close()
+		for _, i := range list {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := w.stage(dir, i); err != nil {
+				return err
+			}
+		}
 		return nil
-	}
-	dir, err := w.dirs.get(o.Dir)
-	if err != nil {
-		return err
-	}
+	})
+}
+
+func (w *work) stage(dir *os.File, i int) (err error) {
+	o, p := w.ops[i], w.plans[i]
 	if p.tree {
 		err = w.stageTree(dir, o.Tmp, p)
 	} else {

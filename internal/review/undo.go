@@ -194,30 +194,3 @@ func (u *undoer) restoreTimes() error {
 	}
 	return nil
 }
-
-// cleaner removes what was replaced, once everything is in its place.
-type cleaner struct {
-	dirs *dirs
-	step func(string)
-}
-
-func (c *cleaner) run(ops []op) error {
-	for _, o := range ops {
-		dir, err := c.dirs.get(o.Dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, name := range []string{o.Tmp, o.Old} {
-			if name == "" {
-				continue
-			}
-			if err := within.RemoveAll(dir, name, func() { c.step("clean: remove") }); err != nil {
-				return err
-			}
-		}
-	}
-	return c.dirs.sync()
-}

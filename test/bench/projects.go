@@ -36,6 +36,9 @@ func projects(ctx context.Context, b *coop, dir string, files, n int) error {
 	if err := creates(ctx, b, sizes, trees, n); err != nil {
 		return err
 	}
+	if err := approves(ctx, b, dir, n); err != nil {
+		return err
+	}
 	return diffs(ctx, b, dir, trees[len(trees)-1], files, n)
 }
 
