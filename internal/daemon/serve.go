@@ -144,6 +144,7 @@ func (d *daemon) open(ctx context.Context) error {
 	d.server = server.New(server.Config{
 		Engine: adapter{d.engine, d.settings}, Terminals: d.engine, Images: images{d.images, d.settings},
 		PeerUID: peerUID, Allow: func(uid int) bool { return uid == os.Getuid() },
+		HostUID: func(uid int) int { return int(uids.Host(uint32(uid))) },
 		Version: api.Version{
 			Version: d.options.Build.Version, Commit: d.options.Build.Commit, Go: runtime.Version(), API: "v1",
 			PID: os.Getpid(), Mode: mode, Home: d.options.Home, StartedAt: time.Now().UTC(),

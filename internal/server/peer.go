@@ -16,7 +16,7 @@ type peerKey struct{}
 
 // peer is who is at the other end of a connection, as the kernel says.
 type peer struct {
-	uid     int
+	uid     int // as the host counts
 	allowed bool
 }
 
@@ -43,7 +43,11 @@ func (s *Server) identifyPeer(c net.Conn) (peer, error) {
 	if err != nil {
 		return peer{uid: -1}, fmt.Errorf("peer uid: %w", err)
 	}
-	return peer{uid: uid, allowed: s.cfg.Allow(uid)}, nil
+	p := peer{uid: uid, allowed: s.cfg.Allow(uid)}
+	if s.cfg.HostUID != nil {
+		p.uid = s.cfg.HostUID(uid)
+	}
+	return p, nil
 }
 
 // authorize lets only the daemon's own user in: on the unix socket the peer's

@@ -33,6 +33,10 @@ type Config struct {
 	PeerUID   func(*net.UnixConn) (uid int, err error) // SO_PEERCRED
 	Allow     func(uid int) bool                       // whether that uid, as this process sees it, owns the daemon
 
+	// HostUID is what a uid this process sees is called on the host, for audit
+	// lines: in a user namespace everybody is 0 to himself. Nil: the same.
+	HostUID func(uid int) int
+
 	Version  api.Version
 	Doctor   func(context.Context) ([]api.Check, error) // probes the host; nil: unsupported
 	Checks   func() []api.Check                         // what was found at start, for /health; cheap

@@ -64,6 +64,17 @@ func (m Map) Initial() bool {
 	return len(m) == 1 && m[0] == Line{0, 0, 1<<32 - 1}
 }
 
+// Host is what an id of this map is called outside; one that is not mapped keeps
+// its number.
+func (m Map) Host(id uint32) uint32 {
+	for _, l := range m {
+		if id >= l.Inside && id-l.Inside < l.Count {
+			return l.Outside + id - l.Inside
+		}
+	}
+	return id
+}
+
 // Single reports whether only one id is mapped.
 func (m Map) Single() bool { return len(m) == 1 && m[0].Count == 1 }
 

@@ -181,3 +181,12 @@ func TestSelf(t *testing.T) {
 		t.Errorf("our gid %d is not in %v", os.Getgid(), gids)
 	}
 }
+
+func TestHost(t *testing.T) {
+	m := Map{{0, 1000, 1}, {1, 100000, 65536}}
+	for in, want := range map[uint32]uint32{0: 1000, 1: 100000, 65536: 165535, 70000: 70000} {
+		if got := m.Host(in); got != want {
+			t.Errorf("%d: %d, want %d", in, got, want)
+		}
+	}
+}
