@@ -3,7 +3,8 @@
 // the tools people compare with. Machines are noisy: the ratios count.
 //
 //	go run ./test/bench -coop bin/coop [-n 100]
-//	go run ./test/bench -coop bin/coop -terminals [-n 100]
+//	go run ./test/bench -coop bin/coop -only terminals [-n 100]
+//	go run ./test/bench -coop bin/coop -only workloads [-n 100]
 //	go run ./test/bench -coop bin/coop -projects 1000000 [-n 20]
 package main
 
@@ -21,17 +22,17 @@ func main() {
 	coop := flag.String("coop", "bin/coop", "the binary to measure")
 	n := flag.Int("n", 100, "interleaved rounds")
 	large := flag.Int("projects", 0, "instead: create and diff on projects of up to this many files")
-	terms := flag.Bool("terminals", false, "instead: terminals")
+	only := flag.String("only", "", "one part: sandboxes, terminals or workloads")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *coop, *n, *large, *terms); err != nil {
+	if err := run(ctx, *coop, *n, *large, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, bin string, n, large int, terms bool) error {
+func run(ctx context.Context, bin string, n, large int, only string) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return err
@@ -52,19 +53,26 @@ func run(ctx context.Context, bin string, n, large int, terms bool) error {
 	}
 	defer box.stop()
 	describe(bin, n)
-	if terms {
-		return terminals(ctx, box, n)
-	}
 	if large > 0 {
 		return projects(ctx, box, dir, large, n)
 	}
-	if err := measureAll(ctx, n, fl, box, peers(dir)); err != nil {
-		return err
+	for _, part := range []struct {
+		name string
+		run  func() error
+	}{
+		{"sandboxes", func() error { return measureAll(ctx, n, fl, box, peers(dir)) }},
+		{"sandboxes", func() error { return memory(ctx, box) }},
+		{"terminals", func() error { return terminals(ctx, box, n) }},
+		{"workloads", func() error { return measureWorkloads(ctx, box, dir, n) }},
+	} {
+		if only != "" && only != part.name {
+			continue
+		}
+		if err := part.run(); err != nil {
+			return err
+		}
 	}
-	if err := memory(ctx, box); err != nil {
-		return err
-	}
-	return terminals(ctx, box, n)
+	return nil
 }
 
 // measureAll takes one sample of everything per round, so that whatever else
