@@ -86,15 +86,17 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 			return []api.Check{{Name: "x", OK: true, Detail: "d"}}, nil
 		}
 		c.Checks = func() []api.Check { return []api.Check{{Name: "y"}} }
+		c.Images = &fakeImages{}
 	})
 	doc := document(t)
 	bodies := map[string]string{"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`}
+	queries := map[string]string{"inspectImage": "?ref=x", "deleteImage": "?ref=x"}
 	checked := 0
 	for _, rt := range routes() {
-		if rt.answer == nil || rt.answer == (octets{}) {
+		if _, stream := rt.answer.(lines); stream || rt.answer == nil || rt.answer == (octets{}) {
 			continue
 		}
-		a := h.do(rt.method, api.Prefix+strings.ReplaceAll(rt.path, "{id}", "box"), bodies[rt.id]).want(rt.status)
+		a := h.do(rt.method, api.Prefix+strings.ReplaceAll(rt.path, "{id}", "box")+queries[rt.id], bodies[rt.id]).want(rt.status)
 		schema := at(t, doc, "paths", rt.path, strings.ToLower(rt.method), "responses", strconv.Itoa(rt.status), "content", "application/json", "schema")
 		var v any
 		must(t, json.Unmarshal(a.body, &v))
