@@ -10,6 +10,7 @@ install_tools() {
 	local missing=()
 	command -v newuidmap >/dev/null || missing+=(uidmap)
 	command -v setpriv >/dev/null || missing+=(util-linux)
+	command -v busybox >/dev/null || missing+=(busybox-static) # images are made of it
 	command -v gcc >/dev/null || missing+=(gcc libc6-dev) # for the race detector
 	[ ${#missing[@]} -eq 0 ] && return
 	if [ "$(id -u)" != 0 ]; then
