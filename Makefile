@@ -25,6 +25,7 @@ demo: build
 N ?= 100
 bench: build
 	go run ./test/bench -coop bin/coop -n $(N)
+	go run ./test/bench -coop bin/coop -images -n $(N)
 
 lint:
 	bash test/lint.sh

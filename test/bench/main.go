@@ -3,6 +3,7 @@
 // the tools people compare with. Machines are noisy: the ratios count.
 //
 //	go run ./test/bench -coop bin/coop [-n 100]
+//	go run ./test/bench -coop bin/coop -images [-n 100] [-large BYTES]
 package main
 
 import (
@@ -18,10 +19,18 @@ import (
 func main() {
 	coop := flag.String("coop", "bin/coop", "the binary to measure")
 	n := flag.Int("n", 100, "interleaved rounds")
+	ofImages := flag.Bool("images", false, "measure images instead")
+	large := flag.Int64("large", 1<<30, "with -images: size of the large image")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *coop, *n); err != nil {
+	err := error(nil)
+	if *ofImages {
+		err = runImages(ctx, *coop, *n, *large)
+	} else {
+		err = run(ctx, *coop, *n)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

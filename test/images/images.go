@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -129,9 +130,17 @@ type Registry struct {
 	server *httptest.Server
 }
 
-// Serve starts one.
-func Serve() *Registry {
-	srv := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+// Serve starts one. A handler before may answer in its place.
+func Serve(before ...func(http.ResponseWriter, *http.Request) (answered bool)) *Registry {
+	real := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, b := range before {
+			if b(w, r) {
+				return
+			}
+		}
+		real.ServeHTTP(w, r)
+	}))
 	return &Registry{Host: strings.TrimPrefix(srv.URL, "http://"), server: srv}
 }
 
