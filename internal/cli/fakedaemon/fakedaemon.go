@@ -34,6 +34,9 @@ type Daemon struct {
 	Fail      func(method, path string) *api.Error // nil goes on
 	Signals   chan string                          // sent beside streams; nil makes them come as frames
 	Command   func(*Session)                       // what an attached command does
+	Agent     api.Agent                            // of new sandboxes
+	Events    []api.ImageEvent                     // while an image is fetched; one with an error is the last
+	CutEvents bool                                 // hang up instead of sending the image
 
 	mu        sync.Mutex
 	sandboxes []api.Sandbox // newest first
@@ -109,6 +112,7 @@ func (d *Daemon) handler() http.Handler {
 	mux.HandleFunc("GET /api/v1/doctor", answer(api.Doctor{OK: true, Mode: "user"}))
 	mux.HandleFunc("GET /api/v1/version", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, d.Version) })
 	mux.HandleFunc("POST /api/v1/shutdown", answer(nil))
+	d.images(mux)
 	return d.record(mux)
 }
 
@@ -175,7 +179,7 @@ func (d *Daemon) create(w http.ResponseWriter, r *http.Request) {
 	d.keys = append(d.keys, r.Header.Get("Idempotency-Key"))
 	n := len(d.creates)
 	d.mu.Unlock()
-	sb := api.Sandbox{ID: fmt.Sprintf("id%04d", n), Name: req.Name, Status: "running", Degraded: d.Degraded, CreatedAt: time.Now()}
+	sb := api.Sandbox{ID: fmt.Sprintf("id%04d", n), Name: req.Name, Status: "running", Degraded: d.Degraded, Agent: d.Agent, CreatedAt: time.Now()}
 	if sb.Name == "" {
 		sb.Name = "box-" + strconv.Itoa(n)
 	}
