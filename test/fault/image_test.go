@@ -199,6 +199,32 @@ func TestSandboxesShareLayers(t *testing.T) {
 	}
 }
 
+// A real distribution, where there is one: COOP_TEST_DEBIAN names a tar of its
+// root, as debootstrap makes it.
+func TestDebian(t *testing.T) {
+	file := os.Getenv("COOP_TEST_DEBIAN")
+	if file == "" {
+		t.Skip("COOP_TEST_DEBIAN names no root filesystem")
+	}
+	home := harness.Private(t)
+	if r := home.Coop(t, "image", "import", file, "debian:test"); r.Code != 0 || !strings.Contains(r.Stderr, "device nodes left out") {
+		t.Fatalf("%+v", r)
+	}
+	for command, want := range map[string]string{
+		"dpkg --verify": "",
+		"rm -rf /usr/share/doc && ls /usr/share/doc 2>&1":           "ls: cannot access '/usr/share/doc': No such file or directory\n",
+		"mv /usr/share/man /usr/share/x && ls /usr/share/x":         "",
+		"echo x >>/etc/debian_version; tail -1 /etc/passwd":         "",
+		"perl -e 'print 6*7'":                                       "42",
+		"find / -xdev -type b -o -xdev -type c -not -path '/dev/*'": "",
+	} {
+		r := home.Coop(t, "run", "--rm", "--mode", "none", "--image", "debian:test", "--", "bash", "-c", command)
+		if want != "" && r.Stdout != want || strings.Contains(r.Stderr, "rror") {
+			t.Errorf("%s: %+v", command, r)
+		}
+	}
+}
+
 // uppers counts what sandboxes have written themselves. Some of it belongs to
 // ids we may not look at, so the daemon's own account would be needed for more.
 func uppers(t *testing.T, home harness.Instance) (sum int64) {
