@@ -68,7 +68,9 @@ func runImages(ctx context.Context, bin string, n int, large int64) error {
 			}
 		}
 	}
-	if err := measureUnpack(ctx, t, dir, max(5, n/10)); err != nil {
+	if os.Geteuid() != 0 {
+		fmt.Println("unpacking is measured as root: an ordinary user's daemon does it in a namespace")
+	} else if err := measureUnpack(ctx, t, dir, max(5, n/10)); err != nil {
 		return err
 	}
 	printImages(t)
@@ -226,7 +228,7 @@ func unpackOnce(ctx context.Context, layer, into string, size int64) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	_, err = unpack.Layer(ctx, into, f, size, unpack.Options{Limits: unpack.DefaultLimits(), SingleID: os.Geteuid() != 0, UserXattr: os.Geteuid() != 0})
+	_, err = unpack.Layer(ctx, into, f, size, unpack.Options{Limits: unpack.DefaultLimits()})
 	return err
 }
 
@@ -291,6 +293,9 @@ func printImages(t *table) {
 	}
 	fmt.Println()
 	for _, b := range imageBounds() {
+		if len(t.rows[b.row]) == 0 {
+			continue
+		}
 		low, mid, high := t.ratio(b)
 		verdict := "holds"
 		if low > b.most {
