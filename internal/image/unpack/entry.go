@@ -140,6 +140,9 @@ func (u *unpacker) directory(p string, at layerdir.Place, h *tar.Header) error {
 	if err := u.tree.Set(at, m, false); err != nil {
 		return err
 	}
+	if err := u.remember(p); err != nil {
+		return err
+	}
 	u.dirs = append(u.dirs, dirTime{p, m.Time})
 	set := func(name string, value []byte) error { return u.tree.DirAttr(at, name, value) }
 	if hidden { // the layer removes the directory below and makes a new one
