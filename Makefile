@@ -25,6 +25,7 @@ demo: build
 N ?= 100
 bench: build
 	go run ./test/bench -coop bin/coop -n $(N)
+	go run ./test/bench -coop bin/coop -images -n $(N)
 
 # Create and diff on projects of up to a million files; takes a quarter of an hour.
 bench-projects: build

@@ -15,6 +15,7 @@ install_tools() {
 	command -v vim >/dev/null || missing+=(vim)
 	command -v less >/dev/null || missing+=(less)
 	command -v htop >/dev/null || missing+=(htop)
+	command -v busybox >/dev/null || missing+=(busybox-static) # images are made of it
 	command -v gcc >/dev/null || missing+=(gcc libc6-dev) # for the race detector
 	[ ${#missing[@]} -eq 0 ] && return
 	if [ "$(id -u)" != 0 ]; then

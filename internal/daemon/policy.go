@@ -19,6 +19,9 @@ func (a adapter) Create(ctx context.Context, spec sandbox.Spec, o engine.CreateO
 	if err != nil {
 		return engine.View{}, false, err
 	}
+	if err := namesAllowed(a.settings, spec.Image, a.Images.NamesOf(spec.Image)); err != nil {
+		return engine.View{}, false, err
+	}
 	return a.Engine.Create(ctx, spec, o)
 }
 

@@ -29,7 +29,10 @@ type span struct{ at, size int64 }
 
 // maxArchiveFiles is more than an image of 500 layers needs. A root filesystem
 // may have more; it has none of the names we look for, and they are not kept.
-const maxArchiveFiles = 10_000
+const (
+	maxArchiveFiles = 10_000
+	maxArchiveName  = 1024
+)
 
 // importArchive finds out what a tar is and takes it over.
 func (s *Store) importArchive(ctx context.Context, file, ref string, report func(Progress)) (Image, error) {
@@ -108,7 +111,7 @@ func readArchive(ctx context.Context, f *os.File) (*archive, error) {
 			return nil, sandbox.Errorf(sandbox.Invalid, "%s is no tar archive: %w", path.Base(f.Name()), err).
 				WithHint("an OCI archive, a Docker archive (docker save) or a root filesystem, plain, gzip or zstd")
 		}
-		if len(a.files)+len(a.links) >= maxArchiveFiles {
+		if len(a.files)+len(a.links) >= maxArchiveFiles || len(h.Name)+len(h.Linkname) > maxArchiveName {
 			continue
 		}
 		at, err := section.Seek(0, io.SeekCurrent)

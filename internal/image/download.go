@@ -161,7 +161,7 @@ func (d *download) restart() error {
 func (d *download) fetch(ctx context.Context) error {
 	header := http.Header{}
 	if d.have > 0 {
-		header.Set("Range", fmt.Sprintf("bytes=%d-", d.have))
+		header.Set("Range", fmt.Sprintf("bytes=%d-%d", d.have, d.want.Size-1))
 	}
 	ctx, alive, cancel := stallable(ctx, d.r.s.Transport.stall())
 	defer cancel(nil)

@@ -231,7 +231,7 @@ func TestInterrupted(t *testing.T) {
 	fd, _ := first.Digest()
 	h.setSpoil(nil)
 	s.mustPull(t, ref)
-	if h.asked(digest.String(), "bytes=700000-") != 1 || h.asked(fd.String()) != 0 {
+	if h.asked(digest.String(), "bytes=700000-") != 1 || h.asked(digest.String()) != 1 || h.asked(fd.String()) != 0 {
 		t.Errorf("it began anew: %v", h.requests)
 	}
 	s.clean(t, 0)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -140,6 +141,9 @@ func explain(ref name.Reference, err error) error {
 	switch {
 	case errors.As(err, &known), errors.Is(err, context.Canceled):
 		return err
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return sandbox.Errorf(sandbox.Unavailable, "the disk is full: %w", err).
+			WithHint("free some space where COOP_HOME is: coop image prune removes images nobody uses")
 	case !errors.As(err, &answer):
 		return sandbox.Errorf(sandbox.Unavailable, "registry %s: %w", host, err).
 			WithHint("is the name right, and can this machine reach it?")

@@ -259,6 +259,23 @@ func missing(ref string) error {
 		WithHint("coop image pull %.256s", ref).WithDetail("image", ref)
 }
 
+// NamesOf are the ways to write an image's name, for patterns that name images.
+// One that is meant by its digest has the names of its references: the digest
+// itself, taken for a name, would fit any pattern.
+func (s *Store) NamesOf(ref string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	img, err := s.find(ref)
+	if r, rerr := ParseReference(ref); err != nil || rerr == nil && s.refs[r.text] == img.Digest {
+		return Names(ref)
+	}
+	var list []string
+	for _, r := range s.view(img, nil).References {
+		list = append(list, Names(r)...)
+	}
+	return list
+}
+
 // Use finds the image of a new sandbox and keeps it from being removed until
 // release is called: then the sandbox's record says that it is in use.
 func (s *Store) Use(ref string) (img Image, release func(), err error) {
@@ -269,7 +286,7 @@ func (s *Store) Use(ref string) (img Image, release func(), err error) {
 		return Image{}, nil, err
 	}
 	if err := s.complete(found); err != nil {
-		return Image{}, nil, err
+		return Image{}, nil, missing(ref)
 	}
 	s.pins[found.Digest]++
 	return s.view(found, nil), sync.OnceFunc(func() { s.unpin(found.Digest) }), nil
@@ -290,7 +307,7 @@ func (s *Store) unpin(keys ...string) {
 func (s *Store) complete(img *Image) error {
 	for _, l := range img.Layers {
 		if s.layers[hexOf(l.DiffID)] == nil {
-			return missing(img.Digest)
+			return missing(append(s.view(img, nil).References, img.Digest)[0])
 		}
 	}
 	return nil

@@ -74,10 +74,21 @@ func (b *Builder) Prepare(ctx context.Context, p Params, fresh bool) error {
 	if !fresh {
 		return nil
 	}
+	if err := b.giveWorkspace(p); err != nil {
+		return err
+	}
 	if err := b.identify(p, p.Spec.Name); err != nil || p.Stack == nil {
 		return err
 	}
 	return b.complete(p)
+}
+
+// giveWorkspace makes the workspace itself belong to whom its files do.
+func (b *Builder) giveWorkspace(p Params) error {
+	if !b.Root || p.Spec.Workspace.Mode != sandbox.ModeOverlay {
+		return nil
+	}
+	return os.Lchown(filepath.Join(p.Dir, "upper", "workspace"), int(p.IDBase+p.OwnerUID), int(p.IDBase+p.OwnerGID))
 }
 
 // makeDir makes a directory of the sandbox's root with exactly this mode. One

@@ -75,7 +75,7 @@ func TestCreateRefuses(t *testing.T) {
 		{`{"network":{"publish":["80"]}}`, 501, "unsupported", "network.publish"},
 		{`{"workspace":{"source":"/a","commit":"x"}}`, 501, "unsupported", "workspace.commit"},
 		{`{"workspace":{"source":"/a","reserve":["x"]}}`, 501, "unsupported", "workspace.reserve"},
-		{`{"image":"alpine"}`, 501, "unsupported", "alpine"},
+		{`{"image":"-alpine"}`, 400, "invalid", "alpine"},
 		{`{"limits":{"disk":"1GiB"}}`, 501, "unsupported", "disk"},
 	} {
 		h.post("/sandboxes", c.body).wantError(c.status, c.code, c.part)

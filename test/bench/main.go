@@ -6,6 +6,7 @@
 //	go run ./test/bench -coop bin/coop -only terminals [-n 100]
 //	go run ./test/bench -coop bin/coop -only workloads [-n 100]
 //	go run ./test/bench -coop bin/coop -projects 1000000 [-n 20]
+//	go run ./test/bench -coop bin/coop -images [-n 100] [-large BYTES]
 package main
 
 import (
@@ -21,12 +22,20 @@ import (
 func main() {
 	coop := flag.String("coop", "bin/coop", "the binary to measure")
 	n := flag.Int("n", 100, "interleaved rounds")
-	large := flag.Int("projects", 0, "instead: create and diff on projects of up to this many files")
+	projects := flag.Int("projects", 0, "instead: create and diff on projects of up to this many files")
+	images := flag.Bool("images", false, "instead: images")
+	large := flag.Int64("large", 1<<30, "with -images: size of the large image")
 	only := flag.String("only", "", "one part: sandboxes, terminals or workloads")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *coop, *n, *large, *only); err != nil {
+	err := error(nil)
+	if *images {
+		err = runImages(ctx, *coop, *n, *large)
+	} else {
+		err = run(ctx, *coop, *n, *projects, *only)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

@@ -26,9 +26,22 @@ func (h Instance) Sweep(bin string) []error {
 		if out, err := h.command(ctx, bin, "rm", "-f", "--all").CombinedOutput(); err != nil {
 			left = append(left, fmt.Errorf("coop rm -f --all: %w: %s", err, bytes.TrimSpace(out)))
 		}
+		left = append(left, h.pruneImages(ctx, bin)...)
 		left = append(left, h.stopDaemon(ctx, bin)...)
 	}
 	return append(left, h.Leaks()...)
+}
+
+// pruneImages removes the images: of an ordinary user's layers some belong to
+// ids that only the daemon can remove.
+func (h Instance) pruneImages(ctx context.Context, bin string) []error {
+	if layers, err := os.ReadDir(filepath.Join(h.Dir, "layers", "sha256")); err != nil || len(layers) == 0 {
+		return nil // there are none
+	}
+	if out, err := h.command(ctx, bin, "image", "prune", "-a").CombinedOutput(); err != nil {
+		return []error{fmt.Errorf("coop image prune -a: %w: %s", err, bytes.TrimSpace(out))}
+	}
+	return nil
 }
 
 // stopDaemon shuts the daemon down and waits for its process.

@@ -37,16 +37,21 @@ import (
 //	mine FILE…             the files belong to who runs the tests
 //	write FILE SIZE        make a file of SIZE random bytes
 //	ended                  wait for the end of the daemon
+//	registry               serve images of busybox; see registry_test.go
 //	expand FILE…           replace $NAME in files by the variables of the story
 //
-// Conditions: [mode:root], [mode:user], [mode:user-single-id].
+// Conditions: [mode:root], [mode:user], [mode:user-single-id], [busybox].
 func words() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"code": code, "fails": fails, "api": api, "json": lookInto, "capture": capture, "home": home, "mine": mine, "silent": silent, "write": write, "expand": expand, "ended": ended,
+		"code": code, "fails": fails, "api": api, "json": lookInto, "capture": capture, "home": home, "mine": mine, "silent": silent, "write": write, "expand": expand, "ended": ended, "registry": registry,
 	}
 }
 
 func condition(mode, cond string) (bool, error) {
+	if cond == "busybox" {
+		_, err := exec.LookPath("busybox")
+		return err == nil || os.Getenv("CI") == "true", nil // in CI its absence must fail
+	}
 	if want, ok := strings.CutPrefix(cond, "mode:"); ok {
 		return mode == want, nil
 	}

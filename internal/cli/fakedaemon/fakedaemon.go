@@ -37,6 +37,9 @@ type Daemon struct {
 	Command   func(*Session)                       // what an attached command does
 	Terminals Terminals                            // of every sandbox
 	Extra     map[string]http.HandlerFunc          // by ServeMux pattern, set before Listen
+	Agent     api.Agent                            // of new sandboxes
+	Events    []api.ImageEvent                     // while an image is fetched; one with an error is the last
+	CutEvents bool                                 // hang up instead of sending the image
 
 	mu        sync.Mutex
 	sandboxes []api.Sandbox // newest first
@@ -117,6 +120,7 @@ func (d *Daemon) handler() http.Handler {
 	for pattern, h := range d.Extra {
 		mux.HandleFunc(pattern, h)
 	}
+	d.images(mux)
 	return d.record(mux)
 }
 
@@ -183,7 +187,7 @@ func (d *Daemon) create(w http.ResponseWriter, r *http.Request) {
 	d.keys = append(d.keys, r.Header.Get("Idempotency-Key"))
 	n := len(d.creates)
 	d.mu.Unlock()
-	sb := api.Sandbox{ID: fmt.Sprintf("id%04d", n), Name: req.Name, Status: "running", Degraded: d.Degraded, CreatedAt: time.Now()}
+	sb := api.Sandbox{ID: fmt.Sprintf("id%04d", n), Name: req.Name, Status: "running", Degraded: d.Degraded, Agent: d.Agent, CreatedAt: time.Now()}
 	if sb.Name == "" {
 		sb.Name = "box-" + strconv.Itoa(n)
 	}

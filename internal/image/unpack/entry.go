@@ -39,7 +39,7 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 		return err
 	}
 	switch h.Typeflag {
-	case tar.TypeReg, tar.TypeRegA, tar.TypeCont, tar.TypeGNUSparse: //nolint:staticcheck // old archives have TypeRegA
+	case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse:
 		return u.file(p, at, h, content)
 	case tar.TypeDir:
 		return u.directory(p, at, h)
@@ -138,6 +138,9 @@ func (u *unpacker) directory(p string, at layerdir.Place, h *tar.Header) error {
 	}
 	m := u.meta(h)
 	if err := u.tree.Set(at, m, false); err != nil {
+		return err
+	}
+	if err := u.remember(p); err != nil {
 		return err
 	}
 	u.dirs = append(u.dirs, dirTime{p, m.Time})

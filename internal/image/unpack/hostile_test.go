@@ -90,6 +90,34 @@ func manyAttributes() entry {
 	return f
 }
 
+// TestLargeAttributes: what no file system keeps is left out, not an error.
+func TestLargeAttributes(t *testing.T) {
+	if !ready(t) {
+		return
+	}
+	f := file("f", "x")
+	f.PAXRecords = map[string]string{
+		paxAttr + "user.large": strings.Repeat("x", 100_000), paxAttr + "user.full": strings.Repeat("x", 60_000),
+		paxAttr + "user." + strings.Repeat("n", 300): "x", paxAttr + "user.small": "kept",
+	}
+	p := makePlace(t)
+	r := p.must(t, f)
+	if p.attr("f", "user.small") != "kept" || r.Attrs < 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestMemory: what has to be remembered of a layer is bounded.
+func TestMemory(t *testing.T) {
+	u := &unpacker{memory: maxMemory - 100}
+	if err := u.remember("short"); err != nil {
+		t.Error(err)
+	}
+	if err := u.remember("one more"); sandbox.CodeOf(err) != sandbox.TooLarge {
+		t.Error(err)
+	}
+}
+
 // TestConfinedLayers: links that look like ways out lead nowhere but inside.
 func TestConfinedLayers(t *testing.T) {
 	if !ready(t) {

@@ -105,7 +105,19 @@ type unpacker struct {
 	result    Result
 	whiteouts map[string]bool // made by us, by path
 	dirs      []dirTime
+	memory    int // of paths that are remembered
 	buf       []byte
+}
+
+// maxMemory bounds what is remembered of a layer: a million directories.
+const maxMemory = 128 << 20
+
+// remember accounts for a path that is kept until the end.
+func (u *unpacker) remember(p string) error {
+	if u.memory += len(p) + 64; u.memory > maxMemory {
+		return sandbox.Errorf(sandbox.TooLarge, "the layer has too many directories or whiteouts")
+	}
+	return nil
 }
 
 func (u *unpacker) buffer() []byte {

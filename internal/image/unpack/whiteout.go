@@ -40,7 +40,7 @@ func (u *unpacker) whiteout(dir, base string) error {
 	switch {
 	case err == nil:
 		u.whiteouts[p] = true
-		return nil
+		return u.remember(p)
 	case !errors.Is(err, syscall.EEXIST):
 		return refusedWhiteout(err)
 	}

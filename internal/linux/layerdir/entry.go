@@ -171,7 +171,16 @@ func setAttr(fd int, attr string, value []byte) error {
 }
 
 // AttrRefused reports whether an attribute could not be kept because this host
-// or file system does not have such attributes, as opposed to a failure.
+// or file system does not have such attributes, as opposed to a failure. For
+// one that is too large ext4 says that no space is left.
 func AttrRefused(err error) bool {
-	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL)
+	var errno unix.Errno
+	if !errors.As(err, &errno) {
+		return false
+	}
+	switch errno {
+	case unix.EPERM, unix.EOPNOTSUPP, unix.EINVAL, unix.E2BIG, unix.ERANGE, unix.ENOSPC:
+		return true
+	}
+	return false
 }
