@@ -67,7 +67,7 @@ modified: a\x1b[2J       | +1 -1
 added: dir/.envrc        | +0 -0  ! runs on the host later: direnv
 added: empty/            | directory
 renamed: old → new (80%) | binary
-3 files changed, 1 insertions(+), 1 deletions(-), 2 directories, 1 flagged, 1 denied
+3 files changed, 1 insertion(+), 1 deletion(-), 2 directories, 1 flagged, 1 denied
 `
 	if got != want {
 		t.Errorf("%s", got)

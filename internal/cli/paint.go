@@ -181,14 +181,22 @@ func counts(f api.FileChange) string {
 }
 
 func summary(t api.DiffTotals) string {
-	s := fmt.Sprintf("%d files changed, %d insertions(+), %d deletions(-)", t.Files, t.Additions, t.Deletions)
+	s := fmt.Sprintf("%d %s changed, %d %s(+), %d %s(-)", t.Files, plural(t.Files, "file"),
+		t.Additions, plural(t.Additions, "insertion"), t.Deletions, plural(t.Deletions, "deletion"))
 	for _, n := range []struct {
 		n    int
 		what string
-	}{{t.Directories, "directories"}, {t.Flagged, "flagged"}, {t.Denied, "denied"}, {t.Refused, "refused"}} {
+	}{{t.Directories, directories(t.Directories)}, {t.Flagged, "flagged"}, {t.Denied, "denied"}, {t.Refused, "refused"}} {
 		if n.n > 0 {
 			s += fmt.Sprintf(", %d %s", n.n, n.what)
 		}
 	}
 	return s
+}
+
+func directories(n int) string {
+	if n == 1 {
+		return "directory"
+	}
+	return "directories"
 }
