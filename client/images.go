@@ -59,11 +59,32 @@ func (c *Client) ImportImage(ctx context.Context, req api.ImportRequest, report 
 	return c.imageEvents(ctx, "/images/import", req, report)
 }
 
+// UploadImage sends an archive, as ImportImage takes one. An empty ref is the
+// archive's own name.
+func (c *Client) UploadImage(ctx context.Context, archive io.Reader, ref string, report func(api.ImageEvent)) (*api.Image, error) {
+	path := "/images/archive"
+	if ref != "" {
+		path += "?" + url.Values{"ref": {ref}}.Encode()
+	}
+	req, err := c.request(ctx, http.MethodPut, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/octet-stream")
+	req.Body, req.ContentLength = io.NopCloser(archive), -1
+	return c.followImage(ctx, req, report)
+}
+
 func (c *Client) imageEvents(ctx context.Context, path string, in any, report func(api.ImageEvent)) (*api.Image, error) {
 	req, err := c.request(ctx, http.MethodPost, path, in)
 	if err != nil {
 		return nil, err
 	}
+	return c.followImage(ctx, req, report)
+}
+
+// followImage reads events to the last.
+func (c *Client) followImage(ctx context.Context, req *http.Request, report func(api.ImageEvent)) (*api.Image, error) {
 	resp, err := c.send(req)
 	if err != nil {
 		return nil, err

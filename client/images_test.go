@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,6 +26,7 @@ func TestImageEndpoints(t *testing.T) {
 		{"POST /images/prune", func() error { _, err := c.PruneImages(ctx, api.ImagePruneRequest{All: true}); return err }},
 		{"POST /images/pull", func() error { _, err := c.PullImage(ctx, api.PullRequest{Reference: "x"}, nil); return err }},
 		{"POST /images/import", func() error { _, err := c.ImportImage(ctx, api.ImportRequest{Source: "/x"}, nil); return err }},
+		{"PUT /images/archive?ref=a%3A1", func() error { _, err := c.UploadImage(ctx, strings.NewReader("x"), "a:1", nil); return err }},
 	} {
 		if err := step.call(); err != nil {
 			t.Errorf("%s: %v", step.want, err)

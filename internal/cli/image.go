@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -53,10 +54,11 @@ func newImageImport(a *app) *cobra.Command {
 		Use:   "import SOURCE [REFERENCE]",
 		Short: "take over an image from a file or directory",
 		Long: `Take over an image: oci:DIR (an OCI layout), or a tar file that holds an OCI
-archive, a Docker archive (docker save) or a root filesystem, plain, gzip or zstd.`,
+archive, a Docker archive (docker save) or a root filesystem, plain, gzip or zstd.
+With - the tar comes from stdin: docker save tool:1 | coop image import -`,
 		Args: usage(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := api.ImportRequest{Source: absoluteSource(args[0])}
+			req := api.ImportRequest{Source: args[0]}
 			if len(args) > 1 {
 				req.Reference = args[1]
 			}
@@ -102,10 +104,27 @@ func (a *app) pull(ctx context.Context, c *client.Client, req api.PullRequest) (
 	return c.PullImage(ctx, req, p.event)
 }
 
+// importImage lets the daemon read a file that is on its machine, and sends it
+// one that is not.
 func (a *app) importImage(ctx context.Context, c *client.Client, req api.ImportRequest) (*api.Image, error) {
 	p := a.newProgress("importing " + req.Source)
 	defer p.finish()
-	return c.ImportImage(ctx, req, p.event)
+	if req.Source == "-" {
+		return c.UploadImage(ctx, a.streams.In, req.Reference, p.event)
+	}
+	if h := a.host(); h == "" || strings.HasPrefix(h, "unix:") {
+		req.Source = absoluteSource(req.Source)
+		return c.ImportImage(ctx, req, p.event)
+	}
+	if strings.HasPrefix(req.Source, "oci:") {
+		return nil, &usageError{message: "a directory cannot be sent to another machine", hint: "pack it into a tar first"}
+	}
+	f, err := os.Open(strings.TrimPrefix(req.Source, "tar:"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return c.UploadImage(ctx, f, req.Reference, p.event)
 }
 
 func (a *app) printFetched(img *api.Image) error {

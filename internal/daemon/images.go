@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"io"
 	"slices"
 
 	"github.com/coop-dev/coop/internal/config"
@@ -52,6 +53,16 @@ func (i images) Import(ctx context.Context, req image.ImportRequest, report func
 		}
 	}
 	return i.Store.Import(ctx, req, report)
+}
+
+// Upload is Import for a stream.
+func (i images) Upload(ctx context.Context, archive io.Reader, ref string, report func(image.Progress)) (image.Image, error) {
+	if len(i.settings.AllowedImages) > 0 {
+		if err := imageAllowed(i.settings, ref); err != nil {
+			return image.Image{}, err
+		}
+	}
+	return i.Store.Upload(ctx, archive, ref, report)
 }
 
 // imageAllowed asks allowed_images, by every way to write the image's name.

@@ -34,8 +34,9 @@ const (
 	maxArchiveName  = 1024
 )
 
-// importArchive finds out what a tar is and takes it over.
-func (s *Store) importArchive(ctx context.Context, file, ref string, report func(Progress)) (Image, error) {
+// importArchive finds out what a tar is and takes it over, under the name asked
+// for, the archive's own, or the fallback.
+func (s *Store) importArchive(ctx context.Context, file, ref, fallback string, report func(Progress)) (Image, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return Image{}, unreadable(file, err)
@@ -50,7 +51,6 @@ func (s *Store) importArchive(ctx context.Context, file, ref string, report func
 	if err != nil {
 		return Image{}, err
 	}
-	fallback := "tar:" + file
 	switch {
 	case a.has("index.json") && a.has("oci-layout"):
 		name, err := importName(ref, fallback)

@@ -42,7 +42,7 @@ func (s *Store) Import(ctx context.Context, req ImportRequest, report func(Progr
 		return Image{}, sandbox.Errorf(sandbox.Invalid, "%s is not what it is said to be", path).
 			WithHint("oci:DIR for a directory, tar:FILE for an archive")
 	}
-	return s.importArchive(ctx, path, req.Reference, report)
+	return s.importArchive(ctx, path, req.Reference, "tar:"+path, report)
 }
 
 func splitSource(s string) (kind, path string) {
@@ -70,6 +70,9 @@ func unreadable(path string, err error) error {
 func importName(asked, fallback string) (string, error) {
 	if asked == "" {
 		asked = fallback
+	}
+	if asked == "" {
+		return "", sandbox.Errorf(sandbox.Invalid, "the archive has no name of its own").WithHint("give the image one, such as tool:1")
 	}
 	r, err := ParseReference(asked)
 	return r.text, err

@@ -26,12 +26,12 @@ type Removed struct {
 // have them.
 func (s *Store) Remove(ctx context.Context, ref string) (out Removed, err error) {
 	defer func() { s.bury(out.dead...) }()
-	used, err := s.InUse(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used, err := s.inUse(ctx)
 	if err != nil {
 		return out, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	img, err := s.find(ref)
 	if err != nil {
 		return out, err
@@ -39,7 +39,7 @@ func (s *Store) Remove(ctx context.Context, ref string) (out Removed, err error)
 	refs := s.named(img, ref)
 	last := len(refs) == len(s.view(img, nil).References)
 	if last && (len(used[img.Digest]) > 0 || s.pins[img.Digest] > 0) {
-		return out, inUse(ref, used[img.Digest])
+		return out, busy(ref, used[img.Digest])
 	}
 	for _, r := range refs {
 		if err := s.dropRef(r); err != nil {
@@ -53,6 +53,10 @@ func (s *Store) Remove(ctx context.Context, ref string) (out Removed, err error)
 	return out, err
 }
 
+// inUse asks under the lock, which is held: a sandbox made meanwhile has either
+// still pinned its image, or its record is there to be seen.
+func (s *Store) inUse(ctx context.Context) (map[string][]string, error) { return s.InUse(ctx) }
+
 // named gives the references a removal is about.
 func (s *Store) named(img *Image, ref string) []string {
 	if r, err := ParseReference(ref); err == nil && s.refs[r.text] == img.Digest {
@@ -61,7 +65,7 @@ func (s *Store) named(img *Image, ref string) []string {
 	return s.view(img, nil).References
 }
 
-func inUse(ref string, names []string) error {
+func busy(ref string, names []string) error {
 	return sandbox.Errorf(sandbox.Conflict, "image %.256s is in use by %s", ref, strings.Join(names[:min(len(names), 5)], ", ")).
 		WithHint("remove these sandboxes first: coop rm").WithDetail("sandboxes", names)
 }
@@ -118,12 +122,12 @@ func (s *Store) dropLayer(hex string, out *Removed) {
 // uses; layers no image has, and blobs half downloaded.
 func (s *Store) Prune(ctx context.Context, all bool) (out Removed, err error) {
 	defer func() { s.bury(out.dead...) }()
-	used, err := s.InUse(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used, err := s.inUse(ctx)
 	if err != nil {
 		return out, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for digest, img := range s.images {
 		refs := s.view(img, nil).References
 		if len(used[digest]) > 0 || s.pins[digest] > 0 || len(refs) > 0 && !all {

@@ -24,7 +24,8 @@ type Options struct {
 	IDs  IDs
 	Log  *slog.Logger
 
-	// InUse names the sandboxes of each image, by digest. It may be slow.
+	// InUse names the sandboxes of each image, by digest. It must not call the
+	// store.
 	InUse func(context.Context) (map[string][]string, error)
 
 	Limits    Limits

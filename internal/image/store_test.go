@@ -3,9 +3,11 @@ package image
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -219,6 +221,45 @@ func TestLookupUser(t *testing.T) {
 	for _, name := range []string{"nobody", "odd", ""} {
 		if _, _, ok := s.LookupUser(img, name); ok {
 			t.Errorf("%q was found", name)
+		}
+	}
+}
+
+// TestRemoveWhileCreating: a sandbox that is made while its image is being
+// removed either finds it gone or keeps it.
+func TestRemoveWhileCreating(t *testing.T) {
+	s, h := newStore(t), newHub(t)
+	var mu sync.Mutex
+	used := map[string][]string{}
+	s.InUse = func(context.Context) (map[string][]string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return maps.Clone(used), nil
+	}
+	ref := h.push("x:1", imageWith(t, v1.Config{}, layerOf(t, "f", "x")))
+	for range 50 {
+		img := s.mustPull(t, ref)
+		clear(used)
+		var made bool
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, release, err := s.Use(ref)
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			used[img.Digest] = []string{"box"} // the record
+			mu.Unlock()
+			release()
+			made = true
+		})
+		_, err := s.Remove(t.Context(), ref)
+		wg.Wait()
+		if made == (err == nil) {
+			t.Fatalf("made %v, removed %v", made, err)
+		}
+		if _, err := s.ByDigest(img.Digest); (err == nil) != made {
+			t.Fatalf("made %v, but %v", made, err)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -17,6 +19,7 @@ type Images interface {
 	Get(ctx context.Context, ref string) (image.Image, error)
 	Pull(ctx context.Context, req image.PullRequest, report func(image.Progress)) (image.Image, error)
 	Import(ctx context.Context, req image.ImportRequest, report func(image.Progress)) (image.Image, error)
+	Upload(ctx context.Context, archive io.Reader, ref string, report func(image.Progress)) (image.Image, error)
 	Remove(ctx context.Context, ref string) (image.Removed, error)
 	Prune(ctx context.Context, all bool) (image.Removed, error)
 }
@@ -44,6 +47,11 @@ func imageRoutes() []route {
 		{
 			id: "importImage", method: "POST", path: "/images/import", summary: "Take over an image from a file or directory of the daemon's machine; progress comes line by line",
 			body: api.ImportRequest{}, status: http.StatusOK, answer: lines{api.ImageEvent{}}, handle: (*Server).importImage,
+		},
+		{
+			id: "uploadImage", method: "PUT", path: "/images/archive", summary: "Take over an image from an archive that is the body; progress comes line by line",
+			query: []param{{name: "ref", summary: "what it is called; the archive's own name unless given", kind: "string"}},
+			body:  octets{}, status: http.StatusOK, answer: lines{api.ImageEvent{}}, handle: (*Server).uploadImage,
 		},
 		{
 			id: "pruneImages", method: "POST", path: "/images/prune", summary: "Remove images without a reference and what interrupted pulls left",
@@ -136,6 +144,31 @@ func (s *Server) importImage(w http.ResponseWriter, r *http.Request) error {
 	return s.streamImage(w, r, func(ctx context.Context, store Images, report func(image.Progress)) (image.Image, error) {
 		return store.Import(ctx, image.ImportRequest{Source: req.Source, Reference: req.Reference}, report)
 	})
+}
+
+func (s *Server) uploadImage(w http.ResponseWriter, r *http.Request) error {
+	body := &uploadBody{stallReader: stallReader{r.Body, http.NewResponseController(w)}}
+	return s.streamImage(w, r, func(ctx context.Context, store Images, report func(image.Progress)) (image.Image, error) {
+		img, err := store.Upload(ctx, body, r.URL.Query().Get("ref"), report)
+		if body.err != nil {
+			err = bodyError(body.err)
+		}
+		return img, err
+	})
+}
+
+// uploadBody remembers that the client broke off, which is not the disk's fault.
+type uploadBody struct {
+	stallReader
+	err error
+}
+
+func (b *uploadBody) Read(p []byte) (int, error) {
+	n, err := b.stallReader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	return n, err
 }
 
 type fetchImage func(context.Context, Images, func(image.Progress)) (image.Image, error)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -49,6 +50,15 @@ func (f *fakeImages) Import(ctx context.Context, req image.ImportRequest, report
 	return someImage(), f.fetch(ctx, report)
 }
 
+func (f *fakeImages) Upload(ctx context.Context, archive io.Reader, ref string, report func(image.Progress)) (image.Image, error) {
+	b, err := io.ReadAll(archive)
+	if err != nil {
+		return image.Image{}, err
+	}
+	f.asked = ref + "=" + string(b)
+	return someImage(), f.fetch(ctx, report)
+}
+
 func (f *fakeImages) Remove(_ context.Context, ref string) (image.Removed, error) {
 	f.asked = ref
 	return image.Removed{References: []string{ref}}, nil
@@ -88,6 +98,10 @@ func TestImageEndpoints(t *testing.T) {
 	h.post("/images/prune", "").want(http.StatusOK)
 	if f.asked != false {
 		t.Error(f.asked)
+	}
+	list2 := events(t, h.do(http.MethodPut, api.Prefix+"/images/archive?ref=x:1", "bytes").want(http.StatusOK).body)
+	if f.asked != "x:1=bytes" || list2[0].Image == nil {
+		t.Errorf("%v: %+v", f.asked, list2)
 	}
 	h.get("/images/inspect").wantError(http.StatusBadRequest, "invalid", "ref")
 	h.do(http.MethodDelete, api.Prefix+"/images", "").wantError(http.StatusBadRequest, "invalid", "ref")

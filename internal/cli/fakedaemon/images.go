@@ -2,6 +2,7 @@ package fakedaemon
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 
 	"github.com/coop-dev/coop/api"
@@ -19,7 +20,8 @@ func (d *Daemon) images(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/images/inspect", answer(some))
 	mux.HandleFunc("DELETE /api/v1/images", answer(removed))
 	mux.HandleFunc("POST /api/v1/images/prune", answer(removed))
-	fetch := func(w http.ResponseWriter, _ *http.Request) {
+	fetch := func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // an upload is not kept either
 		e := json.NewEncoder(w)
 		ended := false
 		for _, event := range d.Events {
@@ -32,4 +34,5 @@ func (d *Daemon) images(mux *http.ServeMux) {
 	}
 	mux.HandleFunc("POST /api/v1/images/pull", fetch)
 	mux.HandleFunc("POST /api/v1/images/import", fetch)
+	mux.HandleFunc("PUT /api/v1/images/archive", fetch)
 }
