@@ -43,6 +43,8 @@ type Engine struct {
 	filters filters
 	names   names
 	reviews reviews
+	holds   holds
+	shelves
 
 	mu   sync.Mutex
 	live map[sandbox.ID]*live
@@ -66,7 +68,7 @@ func New(c Config) *Engine {
 		Config: c, root: root,
 		build: rootfs.NewBuilder(root),
 		host:  hostimage.New(filepath.Join(c.Home, "cache", "host"), root),
-		live:  map[sandbox.ID]*live{},
+		live:  map[sandbox.ID]*live{}, shelves: newShelves(c.Home, root),
 	}
 }
 

@@ -38,7 +38,7 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 	files := rootfs.Params{Dir: e.dir(r.ID), Spec: r.Spec, IDBase: r.IDBase, Image: img, Workspace: src}
 	files.OwnerUID, files.OwnerGID = ownerInside(r.Spec.Agent.User)
 	files.Driver = r.Driver
-	mounts := begin(func() (filesystem, error) { return e.makeFiles(ctx, files, entitled != nil) })
+	mounts := begin(func() (filesystem, error) { return e.furnished(ctx, r, files, entitled != nil) })
 	u.add(func() {
 		if res, merr := mounts.wait(); merr == nil {
 			res.Close()
@@ -165,8 +165,8 @@ func (e *Engine) params(r *sandbox.Record, group *cgroup.Group) (launch.Params, 
 	p := launch.Params{
 		Dir: e.dir(r.ID), UIDs: e.UIDs.Identity(), GIDs: e.GIDs.Identity(), Groups: e.Groups,
 		Setup: initproto.Setup{
-			ReadonlyRoot: r.Spec.Security.ReadonlyRoot,
-			OwnNet:       r.Spec.Network != sandbox.NetworkHost, Groups: e.Groups,
+			ReadonlyRoot: r.Spec.Security.ReadonlyRoot, User: r.Spec.Agent.User,
+			OwnNet: r.Spec.Network != sandbox.NetworkHost, Groups: e.Groups,
 			Bounding: uint64(caps.Programs), Seccomp: filter, Optional: r.Spec.Security.Optional, Without: without,
 		},
 	}

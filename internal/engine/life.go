@@ -146,6 +146,7 @@ func (e *Engine) Delete(ctx context.Context, ref, actor string) error {
 func (e *Engine) forget(r *sandbox.Record) {
 	e.bases.release(r.IDBase)
 	e.names.release(r.Spec.Name)
+	e.letGo(r)
 }
 
 // Stop ends the programs, gently at first, and keeps the files.
@@ -191,7 +192,7 @@ func (e *Engine) Start(ctx context.Context, ref, actor string) (View, error) {
 	e.destroy(e.dir(r.ID)) // a PID 1 that could not be reached
 	e.compact(r)
 	spec := r.Spec
-	src, err := e.openSource(&spec)
+	src, err := e.openSource(ctx, &spec)
 	if err != nil {
 		return View{}, err
 	}

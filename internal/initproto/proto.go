@@ -127,9 +127,10 @@ type Setup struct {
 	Root         int      `json:"root"` // detached mount of the root filesystem
 	ReadonlyRoot bool     `json:"readonlyRoot,omitempty"`
 	Mounts       []Mount  `json:"mounts,omitempty"`
-	OwnNet       bool     `json:"ownNet"`   // a network namespace of its own
-	Groups       bool     `json:"groups"`   // setgroups is allowed
-	Bounding     uint64   `json:"bounding"` // capability bits programs may have
+	User         string   `json:"user,omitempty"` // whose home ~ is in the targets of mounts
+	OwnNet       bool     `json:"ownNet"`         // a network namespace of its own
+	Groups       bool     `json:"groups"`         // setgroups is allowed
+	Bounding     uint64   `json:"bounding"`       // capability bits programs may have
 	Seccomp      []byte   `json:"seccomp,omitempty"`
 	Optional     []string `json:"optional,omitempty"` // fences that may be missing
 	TmpBytes     int64    `json:"tmpBytes,omitempty"` // size of /tmp and /dev/shm, 0: the kernel's default
@@ -139,9 +140,10 @@ type Setup struct {
 // Mount is one detached mount and where it goes.
 type Mount struct {
 	FD       int    `json:"fd"`
-	Target   string `json:"target"`
+	Target   string `json:"target"`             // absolute, or ~/… in the home of Setup.User
 	Root     bool   `json:"root,omitempty"`     // part of the image: read-only with ReadonlyRoot
 	ReadOnly bool   `json:"readOnly,omitempty"` // always read-only
+	Own      bool   `json:"own,omitempty"`      // Setup.User gets its top directory if that is root's
 }
 
 // Ready is the answer to Setup.

@@ -214,6 +214,9 @@ func (b *Builder) lower(open *opened, dir *os.File, uids, gids idmap.Map) *os.Fi
 }
 
 func owned(p Params) (uids, gids idmap.Map) {
+	if p.Workspace.Ranged {
+		return idmap.Shifted(p.IDBase), idmap.Shifted(p.IDBase)
+	}
 	return idmap.Owned(p.Workspace.UID, p.OwnerUID, p.IDBase), idmap.Owned(p.Workspace.GID, p.OwnerGID, p.IDBase)
 }
 
@@ -239,8 +242,8 @@ func (b *Builder) idmapped(dir *os.File, recursive bool, uids, gids idmap.Map) (
 // of an overlay, read-only.
 func (b *Builder) addWorkspace(res *Result, p Params) error {
 	w := p.Spec.Workspace
-	if w.Mode == sandbox.ModeBind {
-		if err := b.bind(res, p, initproto.Mount{Target: w.Path}); err != nil {
+	if w.Mode == sandbox.ModeBind || w.Mode == sandbox.ModeVolume {
+		if err := b.bind(res, p, initproto.Mount{Target: w.Path, Own: w.Mode == sandbox.ModeVolume}); err != nil {
 			return err
 		}
 	}
@@ -282,19 +285,9 @@ func (b *Builder) original(res *Result, p Params) error {
 
 // bind makes the host's directory itself visible.
 func (b *Builder) bind(res *Result, p Params, at initproto.Mount) error {
-	var m *os.File
-	var err error
-	if b.Root {
-		uids, gids := owned(p)
-		m, err = b.idmapped(p.Workspace.Dir, true, uids, gids)
-	} else {
-		m, err = mount.Clone(int(p.Workspace.Dir.Fd()), "", true)
-	}
+	uids, gids := owned(p)
+	m, err := b.clone(p.Workspace.Dir, true, uids, gids)
 	if err != nil {
-		return err
-	}
-	if err := mount.SetAttr(int(m.Fd()), true, mount.NoSuid|mount.NoDev); err != nil {
-		m.Close()
 		return err
 	}
 	res.put(m, at)

@@ -53,7 +53,7 @@ func (s Spec) WithDefaults() Spec {
 func (s Spec) Validate() error {
 	for _, check := range []func(Spec) error{
 		validateName, validateWorkspace, validateImage, validateEnv,
-		validateNetwork, validateSecurity, validateLimits, validateUser, validateDriver, validateLabels, validateReview,
+		validateNetwork, validateSecurity, validateLimits, validateUser, validateDriver, validateLabels, validateReview, validateStorage,
 		func(s Spec) error { return s.Session.Validate() },
 	} {
 		if err := check(s); err != nil {
@@ -85,11 +85,16 @@ func validateWorkspace(s Spec) error {
 		if w.Source != "" {
 			return Errorf(Invalid, "workspace mode \"none\" takes no source")
 		}
-	case ModeClone, ModeVolume:
+	case ModeVolume:
+		if !ValidName(w.Source) {
+			return Errorf(Invalid, "workspace mode \"volume\" needs a name, not %.128q", w.Source).
+				WithHint("a name is 1 to 63 of a-z, 0-9 and -, and does not begin with -")
+		}
+	case ModeClone:
 		return Errorf(Unsupported, "workspace mode %q is not there yet", w.Mode).
-			WithHint("use overlay, bind or none")
+			WithHint("use overlay, bind, volume or none")
 	default:
-		return Errorf(Invalid, "unknown workspace mode %q", w.Mode).WithHint("one of overlay, bind, none")
+		return Errorf(Invalid, "unknown workspace mode %q", w.Mode).WithHint("one of overlay, bind, volume, none")
 	}
 	return validateMountPath(w.Path)
 }
