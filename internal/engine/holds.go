@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,6 +107,13 @@ func (h *holds) of(thing string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.names(thing)
+}
+
+// ids are the sandboxes that use a thing.
+func (h *holds) ids(thing string) []sandbox.ID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.users[thing]))
 }
 
 func (h *holds) names(thing string) []string {

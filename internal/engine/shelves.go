@@ -25,7 +25,7 @@ func newShelves(home string, root bool) shelves {
 
 // sweepShelves removes what a daemon that was killed had begun to make or remove.
 func (e *Engine) sweepShelves() {
-	for _, sweep := range []func() error{e.volumes.Sweep, e.workspaces.Sweep, e.kept.Sweep} {
+	for _, sweep := range []func() error{e.volumes.Sweep, e.workspaces.Sweep, e.kept.Sweep, e.caches.Sweep} {
 		if err := sweep(); err != nil {
 			e.Log.Error("sweep volumes", "err", err)
 		}

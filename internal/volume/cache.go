@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -24,7 +26,8 @@ type Caches struct {
 	Dir  string
 	Root bool // as for Shelf
 
-	mu sync.Mutex
+	mu        sync.Mutex // which generations there are and who sees them
+	promoting sync.Mutex
 }
 
 // CacheKey is the name of a cache on disk, and of the sandbox's layer over it.
@@ -35,19 +38,22 @@ func (c *Caches) generation(path string, n int) string {
 }
 
 // Open opens the newest generation of a cache, an empty first one if need be.
-func (c *Caches) Open(path string) (dir *os.File, n int, err error) {
+// note writes down that somebody sees it; Trim then leaves it.
+func (c *Caches) Open(path string, note func(n int) error) (dir *os.File, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n, err = c.newest(path)
+	n, err := c.newest(path)
 	if err == nil && n == 0 {
 		n = 1
 		err = c.makeFirst(c.generation(path, n))
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	dir, err = os.OpenFile(c.generation(path, n), os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
-	return dir, n, err
+	if err := note(n); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(c.generation(path, n), os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 }
 
 func (c *Caches) makeFirst(dir string) error {
@@ -111,25 +117,51 @@ func (c *Caches) Paths() ([]string, error) {
 // Path is the directory of a cache with all its generations.
 func (c *Caches) Path(path string) string { return filepath.Join(c.Dir, CacheKey(path)) }
 
-// Trim removes old generations that nobody uses, and all of them when the cache
-// itself has no users. It must not run beside Open of a sandbox that is not
-// among those used tells of: the caller sees to that.
-func (c *Caches) Trim(path string, used func(n int) bool, all bool) error {
+// Trim removes generations that nobody sees: used tells which somebody does, and
+// whether the cache has users at all. One that has keeps its newest. finish does
+// the work that takes time.
+func (c *Caches) Trim(path string, used func() (seen map[int]bool, any bool, err error)) (finish func() error, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list, err := c.Generations(path)
+	seen, any, err := used()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	list, err := c.Generations(path)
+	var gone []string
 	for i, n := range list {
-		if used(n) || (i == len(list)-1 && !all) {
+		if seen[n] || (i == len(list)-1 && any) {
 			continue
 		}
-		err = errors.Join(err, rmtree.Remove(c.generation(path, n)))
+		to := filepath.Join(c.Path(path), ".deleted-"+rand.Text())
+		if rerr := os.Rename(c.generation(path, n), to); rerr != nil {
+			err = errors.Join(err, rerr)
+			continue
+		}
+		gone = append(gone, to)
 	}
-	if all {
-		_ = rmtree.Remove(filepath.Join(c.Path(path), ".new")) // of a promote that was killed
-		_ = os.Remove(c.Path(path))                            // only when it is empty
+	return func() error { return c.finish(path, gone) }, err
+}
+
+func (c *Caches) finish(path string, gone []string) (err error) {
+	for _, dir := range gone {
+		err = errors.Join(err, rmtree.Remove(dir))
+	}
+	_ = os.Remove(c.Path(path)) // only when it is empty
+	return err
+}
+
+// Sweep removes what a daemon that was killed had begun.
+func (c *Caches) Sweep() error {
+	paths, err := c.Paths()
+	for _, p := range paths {
+		entries, rerr := os.ReadDir(c.Path(p))
+		err = errors.Join(err, rerr)
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), ".") {
+				err = errors.Join(err, rmtree.Remove(filepath.Join(c.Path(p), e.Name())))
+			}
+		}
 	}
 	return err
 }

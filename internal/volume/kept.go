@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -86,19 +87,15 @@ func (k *Kept) Tidy(key string) error {
 	return nil
 }
 
-// Purge removes everything a project keeps.
-func (k *Kept) Purge(key string) error {
-	dir := filepath.Join(k.Dir, key)
-	gone := filepath.Join(k.Dir, ".deleted-"+key)
-	if err := rmtree.Remove(gone); err != nil {
-		return err
+// Detach makes everything a project keeps disappear at once; finish removes it,
+// which may take a while.
+func (k *Kept) Detach(key string) (finish func() error, err error) {
+	gone := filepath.Join(k.Dir, ".deleted-"+rand.Text())
+	err = os.Rename(filepath.Join(k.Dir, key), gone)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	if err := os.Rename(dir, gone); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	return rmtree.Remove(gone)
+	return func() error { return rmtree.Remove(gone) }, nil
 }
 
 // Keys lists the projects that keep something.
