@@ -44,7 +44,7 @@ func TestNothingIsIgnored(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
-		case !cmp.Equal(c.Request(), empty.Request()), len(env) > 0, len(c.MountList("")) > 0, c.Supported("debian:12") != nil:
+		case !cmp.Equal(c.Request(), empty.Request()), len(env) > 0, len(c.MountList()) > 0, c.Supported("debian:12") != nil:
 		case k.name == "terminal.detach_key" && c.Terminal.DetachKey == "ctrl-b":
 		default:
 			t.Errorf("%s = %s has no effect", k.name, sample)

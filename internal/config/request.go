@@ -22,6 +22,12 @@ func (c *Config) Request() api.CreateRequest {
 	if c.IsSet("driver.workspace") {
 		req.Driver = c.Driver.Workspace
 	}
+	if c.IsSet("session.persist") {
+		req.Persist = &c.Session.Persist
+	}
+	if len(c.Cache.Paths) > 0 {
+		req.Cache = c.Cache.Paths
+	}
 	if c.IsSet("session.ttl") {
 		req.TTL = c.Session.TTL
 	}

@@ -177,24 +177,22 @@ func (e *Engine) trimCache(path string) error {
 	return finish()
 }
 
-// PruneCaches removes generations nobody sees, and caches no sandbox uses.
-func (e *Engine) PruneCaches(ctx context.Context, dry bool) ([]Cache, error) {
+// PruneCaches removes generations nobody sees, and caches no sandbox uses; it
+// tells of the latter.
+func (e *Engine) PruneCaches(ctx context.Context, dry bool) ([]Volume, error) {
 	all, err := e.Caches(ctx)
 	if err != nil {
 		return nil, err
 	}
-	gone := []Cache{}
+	gone := []Volume{}
 	for _, c := range all {
-		if len(c.Sandboxes) > 0 && dry {
-			continue
-		}
 		if !dry {
 			if err := e.trimCache(c.Path); err != nil {
 				return gone, err
 			}
 		}
 		if len(c.Sandboxes) == 0 {
-			gone = append(gone, c)
+			gone = append(gone, Volume{Name: c.Path, Path: e.caches.Path(c.Path), Bytes: c.Bytes})
 		}
 	}
 	return gone, nil

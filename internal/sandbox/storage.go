@@ -147,6 +147,10 @@ func validatePersist(s Spec, targets map[string]string) error {
 	if len(s.Persist) > MaxPersist {
 		return Errorf(TooLarge, "%d persist directories, at most %d", len(s.Persist), MaxPersist)
 	}
+	if len(s.Persist) > 0 && s.Project() == "" {
+		return Errorf(Invalid, "persist needs a project to keep %s for", s.Persist[0]).
+			WithHint("leave it out for a workspace of mode %s", s.Workspace.Mode)
+	}
 	for i, p := range s.Persist {
 		if !below(p) {
 			return Errorf(Invalid, "persist %.128q is not a path below the home", p).WithHint("such as .claude or .config/gh")

@@ -88,14 +88,16 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 		c.Checks = func() []api.Check { return []api.Check{{Name: "y"}} }
 		c.Terminals = newFakeTerminals(t, c.Engine.(*fakeEngine))
 	})
+	must(t, h.engine.makeShelf(t.TempDir()))
 	doc := document(t)
-	bodies := map[string]string{"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`, "discard": `{"files":["a"]}`}
+	bodies := map[string]string{"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`, "discard": `{"files":["a"]}`,
+		"createVolume": `{"name":"box"}`, "createWorkspace": `{"name":"box"}`, "promoteCaches": `{"sandbox":"box"}`, "prune": `{"kind":"volumes"}`}
 	checked := 0
 	for _, rt := range routes() {
 		if rt.answer == nil || rt.answer == (octets{}) {
 			continue
 		}
-		a := h.do(rt.method, api.Prefix+strings.NewReplacer("{id}", "box", "{n}", "0").Replace(rt.path), bodies[rt.id]).want(rt.status)
+		a := h.do(rt.method, api.Prefix+strings.NewReplacer("{id}", "box", "{name}", "box", "{n}", "0").Replace(rt.path), bodies[rt.id]).want(rt.status)
 		schema := at(t, doc, "paths", rt.path, strings.ToLower(rt.method), "responses", strconv.Itoa(rt.status), "content", "application/json", "schema")
 		var v any
 		must(t, json.Unmarshal(a.body, &v))

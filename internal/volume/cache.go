@@ -147,6 +147,8 @@ func (c *Caches) finish(path string, gone []string) (err error) {
 	for _, dir := range gone {
 		err = errors.Join(err, rmtree.Remove(dir))
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	_ = os.Remove(c.Path(path)) // only when it is empty
 	return err
 }
