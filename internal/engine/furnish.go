@@ -58,7 +58,7 @@ func (e *Engine) furnish(ctx context.Context, r *sandbox.Record, p rootfs.Params
 }
 
 func (e *Engine) addKept(r *sandbox.Record, p rootfs.Params, res *rootfs.Result, path string) error {
-	dir, err := e.kept.Open(volume.Key(r.Spec.Project()), path)
+	dir, err := e.kept.Open(volume.Key(r.Spec.Project()), path, r.Spec.Agent.User)
 	if err != nil {
 		return err
 	}

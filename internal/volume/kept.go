@@ -19,9 +19,9 @@ import (
 )
 
 // Kept holds what projects keep between their sandboxes: persist/KEY/NAME, where
-// NAME is a path below the home, escaped. One level for all of them: a sandbox
-// that keeps .config must not be able to turn what another keeps as .config/gh
-// into a link.
+// NAME is a path below the home, escaped, with the user whose home it is unless
+// that is root. One level for all of them: a sandbox that keeps .config must not
+// be able to turn what another keeps as .config/gh into a link.
 type Kept struct {
 	Dir  string
 	Root bool // as for Shelf
@@ -33,10 +33,19 @@ func Key(project string) string {
 	return sandbox.NameFor(strings.TrimPrefix(project, "volume:")) + "-" + hex.EncodeToString(sum[:8])
 }
 
-// Open opens what a project keeps, making it if there is nothing yet. It takes
-// two or three system calls: every create does it.
-func (k *Kept) Open(key, path string) (*os.File, error) {
-	dir := filepath.Join(k.Dir, key, url.PathEscape(path))
+// keptName is how a path of a user's home is called; %@ comes of no escaping.
+func keptName(path, user string) string {
+	user, _, _ = strings.Cut(user, ":")
+	if user == "" || user == "root" || user == "0" {
+		return url.PathEscape(path)
+	}
+	return url.PathEscape(path) + "%@" + user
+}
+
+// Open opens what a project keeps of a user's home, making it if there is nothing
+// yet. It takes two or three system calls: every create does it.
+func (k *Kept) Open(key, path, user string) (*os.File, error) {
+	dir := filepath.Join(k.Dir, key, keptName(path, user))
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
