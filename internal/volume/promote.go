@@ -79,7 +79,11 @@ type promoter struct {
 }
 
 func (p *promoter) run(old string, exists bool) error {
-	if err := p.makeDir(p.stage, beneath.Info{Mode: fs.ModeDir | 0o755, UID: p.layer.Base, GID: p.layer.Base}); err != nil {
+	top, err := beneath.Opened(p.layer.Dir)
+	if err != nil {
+		return err
+	}
+	if err := p.makeDir(p.stage, top); err != nil {
 		return err
 	}
 	if exists {
@@ -90,12 +94,12 @@ func (p *promoter) run(old string, exists bool) error {
 	if err := p.dir(""); err != nil {
 		return err
 	}
-	top, err := os.Open(p.stage)
+	dir, err := os.Open(p.stage)
 	if err != nil {
 		return err
 	}
-	defer top.Close()
-	return copyfile.SyncTree(top)
+	defer dir.Close()
+	return copyfile.SyncTree(dir)
 }
 
 // link takes the old generation over by hard links: files of a generation never
