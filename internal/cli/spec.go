@@ -23,6 +23,7 @@ type specFlags struct {
 	env, labels               []string
 	volumes, mounts           []string
 	caches, reserve           []string
+	upper                     string
 	seccomp                   string
 	readOnlyRoot              bool
 	optional                  []string
@@ -54,6 +55,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.seccomp, "seccomp", "", "default, strict, nesting or off")
 	f.BoolVar(&s.readOnlyRoot, "read-only-root", false, "nothing outside workspace and /tmp can be written")
 	f.StringVar(&s.driver, "driver", "", "auto, overlay, sqlite or copy")
+	f.StringVar(&s.upper, "upper", "", "where writes are kept: disk or tmpfs (memory, gone at the end)")
 	f.StringVarP(&s.user, "user", "u", "", "name, uid or uid:gid inside")
 	f.StringSliceVar(&s.optional, "optional", nil, "a fence that may be missing, as limits")
 }

@@ -12,6 +12,9 @@ func (s *specFlags) applyStorage(req *api.CreateRequest) {
 	if s.given("cache") {
 		req.Cache = s.caches
 	}
+	if s.given("upper") {
+		req.Upper = s.upper
+	}
 	if s.given("reserve") {
 		req.Workspace.Reserve = s.reserve
 	}

@@ -68,7 +68,7 @@ func keys() []key[Config] {
 		{"review.commit_message", func(c *Config) any { return &c.Review.CommitMessage }, checkMessage, false, "of `approve --commit`; knows `{{.Sandbox}}` and `{{.Files}}`"},
 
 		{"driver.workspace", func(c *Config) any { return &c.Driver.Workspace }, oneOf("auto", "overlay", "sqlite", "copy"), false, "way of copy-on-write"},
-		{"driver.upper", func(c *Config) any { return &c.Driver.Upper }, oneOf("disk", "tmpfs"), false, "where a sandbox's writes are kept"},
+		{"driver.upper", func(c *Config) any { return &c.Driver.Upper }, oneOf("disk", "tmpfs"), false, "where a sandbox's writes are kept: `tmpfs` is memory, `limits.disk` (2GiB unless set) its size; it is gone when the sandbox stops, which unreviewed changes prevent"},
 
 		{"cache.paths", func(c *Config) any { return &c.Cache.Paths }, checkCache, false, "package caches that sandboxes share, copy-on-write: paths inside, or `npm`, `yarn`, `pnpm`, `pip`, `uv`, `go`, `cargo`, `apt`, `apk`, `dnf`; see `coop cache promote`"},
 	}

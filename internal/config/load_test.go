@@ -274,6 +274,7 @@ func TestRequest(t *testing.T) {
 		"[agent]\nuser = \"me\"\ninstall = \"x\"\n":                                    {Agent: &api.Agent{User: "me"}},
 		"[session]\npersist = []\n":                                                    {Persist: &[]string{}},
 		"[session]\npersist = [\".x\"]\n[cache]\npaths = [\"npm\"]\n":                  {Persist: &[]string{".x"}, Cache: []string{"npm"}},
+		"[driver]\nupper = \"tmpfs\"\n":                                                {Upper: "tmpfs"},
 		"[driver]\nworkspace = \"copy\"\n":                                             {Driver: "copy"},
 		"[session]\nttl = \"1h\"\nidle_timeout = \"2h\"\n":                             {TTL: api.Duration(time.Hour), IdleTimeout: api.Duration(2 * time.Hour)},
 		"[session]\nauto_restart = false\nrestart_delay = \"0\"\n":                     {Session: &api.Session{AutoRestart: &no, RestartDelay: 1}},

@@ -18,7 +18,6 @@ func notYet() []later {
 		{"review.flag", func(c *Config) bool { return len(c.Review.Flag) > 0 }},
 		{"review.check", func(c *Config) bool { return c.Review.Check != "" }},
 		{"review.commit_message", func(c *Config) bool { return c.Review.CommitMessage != "" }},
-		{"driver.upper", func(c *Config) bool { return c.Driver.Upper != "disk" }},
 	}
 }
 

@@ -22,6 +22,9 @@ func (c *Config) Request() api.CreateRequest {
 	if c.IsSet("driver.workspace") {
 		req.Driver = c.Driver.Workspace
 	}
+	if c.IsSet("driver.upper") {
+		req.Upper = c.Driver.Upper
+	}
 	if c.IsSet("session.persist") {
 		req.Persist = &c.Session.Persist
 	}

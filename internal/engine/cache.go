@@ -145,7 +145,7 @@ func (e *Engine) PromoteCaches(ctx context.Context, ref string, replace bool, ac
 }
 
 func (e *Engine) promote(ctx context.Context, r *sandbox.Record, path string, replace bool) (Promotion, error) {
-	layer, err := os.Open(filepath.Join(e.dir(r.ID), "upper", cacheLayer(path)))
+	layer, err := os.Open(filepath.Join(e.memory.dir(r.ID, e.dir(r.ID)), "upper", cacheLayer(path)))
 	if err != nil {
 		return Promotion{}, err
 	}

@@ -45,6 +45,7 @@ type Engine struct {
 	reviews reviews
 	holds   holds
 	shelves
+	memory memory
 
 	mu   sync.Mutex
 	live map[sandbox.ID]*live
@@ -120,7 +121,7 @@ func (e *Engine) setLive(id sandbox.ID, l *live) {
 		e.live[id] = l
 	}
 	if e.Changed != nil {
-		e.Changed(len(e.live)) // under the lock, so that counts arrive in order
+		e.Changed(e.busy()) // under the lock, so that counts arrive in order
 	}
 }
 

@@ -17,6 +17,9 @@ import (
 // furnished makes a sandbox's filesystem with everything that is mounted beside
 // image and workspace.
 func (e *Engine) furnished(ctx context.Context, r *sandbox.Record, p rootfs.Params, fresh bool) (filesystem, error) {
+	if err := e.remember(r, &p); err != nil {
+		return filesystem{}, err
+	}
 	files, err := e.makeFiles(ctx, p, fresh)
 	if err != nil {
 		return files, err

@@ -139,7 +139,7 @@ func (e *Engine) pending(ctx context.Context, r *sandbox.Record) (bool, error) {
 		return e.changed(ctx, r.ID)
 	}
 	// Without a project all there is of the work is in the upper layer.
-	dir := filepath.Join(e.dir(r.ID), "upper", "root", r.Spec.Workspace.Path)
+	dir := filepath.Join(e.memory.dir(r.ID, e.dir(r.ID)), "upper", "root", r.Spec.Workspace.Path)
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil

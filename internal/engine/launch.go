@@ -68,7 +68,7 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 			return nil, nil, err
 		}
 		setup := params.Setup
-		setup.Hostname, setup.Mounts = r.Spec.Name, res.Mounts
+		setup.Hostname, setup.Mounts, setup.Keep = r.Spec.Name, res.Mounts, res.Keep
 		return res.Files, &setup, nil
 	}
 	in, missing, err := launch.Start(ctx, e.Program, params)

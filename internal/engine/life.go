@@ -160,6 +160,9 @@ func (e *Engine) Stop(ctx context.Context, ref string, grace time.Duration, acto
 	if l == nil {
 		return e.view(r), nil // stopping twice is stopping
 	}
+	if err := e.mayLose(ctx, r); err != nil {
+		return View{}, err
+	}
 	// A PID 1 that does not answer, stopped by a debugger for instance, must not
 	// hold this up: it is killed below in any case.
 	patient, cancel := context.WithTimeout(ctx, grace+answerTime)
@@ -170,8 +173,13 @@ func (e *Engine) Stop(ctx context.Context, ref string, grace time.Duration, acto
 		return View{}, context.Cause(ctx)
 	}
 	ctx = context.WithoutCancel(ctx)
+	if err := e.mayLose(ctx, r); err != nil { // written while it was being stopped
+		l.terminals.settle(false)
+		return View{}, err
+	}
 	l.terminals.lastWords(ctx)
 	e.end(l)
+	e.memory.drop(r.ID)
 	e.setLive(r.ID, nil)
 	if err := e.settle(ctx, r, sandbox.Stopped, actor, ""); err != nil {
 		return View{}, err

@@ -145,6 +145,7 @@ func (e *Engine) resume(ctx context.Context, r *sandbox.Record, in *launch.Init)
 	if r.Status != sandbox.Running {
 		e.note(ctx, r, sandbox.Running, "found running")
 	}
+	e.recall(ctx, r, l)
 	l.terminals.live.Store(l)
 	e.resumeTerminals(l)
 	e.attend(r.ID, l)

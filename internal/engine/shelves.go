@@ -36,6 +36,7 @@ func (e *Engine) sweepShelves() {
 // is nothing in it and nobody else of the project has it.
 func (e *Engine) letGo(r *sandbox.Record) {
 	e.holds.release(r)
+	e.forgetMemory(r.ID)
 	if !keeps(r.Spec) {
 		return
 	}

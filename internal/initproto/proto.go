@@ -128,6 +128,7 @@ type Setup struct {
 	ReadonlyRoot bool     `json:"readonlyRoot,omitempty"`
 	Mounts       []Mount  `json:"mounts,omitempty"`
 	User         string   `json:"user,omitempty"` // whose home ~ is in the targets of mounts
+	Keep         int      `json:"keep,omitempty"` // descriptor PID 1 keeps for the next daemon, 0: none
 	OwnNet       bool     `json:"ownNet"`         // a network namespace of its own
 	Groups       bool     `json:"groups"`         // setgroups is allowed
 	Bounding     uint64   `json:"bounding"`       // capability bits programs may have
@@ -215,6 +216,7 @@ type Status struct {
 
 // Open opens a file as the sandbox sees it; the answer carries the descriptor.
 type Open struct {
+	Kept  bool   `json:"kept,omitempty"` // not a path: what Setup.Keep named
 	Path  string `json:"path"`
 	Flags int    `json:"flags"`
 	Mode  uint32 `json:"mode,omitempty"`

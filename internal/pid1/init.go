@@ -17,6 +17,7 @@ type Init struct {
 	without []string     // fences the tests took away
 	tag     string       // of the next program; belongs to the fenced thread
 	null    int          // what programs without input read
+	kept    int          // descriptor for the next daemon, -1: none
 	watched []*execution // running programs; belongs to the fenced thread
 
 	mu    sync.Mutex

@@ -90,7 +90,7 @@ func (b *Builder) showExtra(p Params, x Extra) (*os.File, error) {
 
 // layerExtra lays a layer of the sandbox's own over the directory.
 func (b *Builder) layerExtra(p Params, x Extra) (*os.File, error) {
-	upper, work := filepath.Join(p.Dir, "upper", x.Layer), filepath.Join(p.Dir, "work", x.Layer)
+	upper, work := p.layers("upper", x.Layer), p.layers("work", x.Layer)
 	if err := b.makeDir(upper, 0o755, p.IDBase); err != nil {
 		return nil, err
 	}

@@ -41,6 +41,17 @@ type Params struct {
 	Image     *hostimage.Image
 	Workspace *workspace.Source // nil for mode none
 	Driver    string            // of a workspace of mode overlay: Overlay or Copy
+	Memory    *os.File          // mount that upper/ and work/ lie in; nil: they lie in Dir
+	Empty     bool              // Memory holds nothing yet
+}
+
+// layers is where the directories lie that a sandbox writes into.
+func (p Params) layers(names ...string) string {
+	dir := p.Dir
+	if p.Memory != nil {
+		dir = mount.FDPath(int(p.Memory.Fd()))
+	}
+	return filepath.Join(append([]string{dir}, names...)...)
 }
 
 // Result is what PID 1 gets: Files[Root] is the root, Mounts name the others.
@@ -48,6 +59,7 @@ type Result struct {
 	Files  []*os.File
 	Mounts []initproto.Mount
 	NoRepo error // why the original cannot be shown, with the copy driver
+	Keep   int   // index of what PID 1 keeps for the next daemon, 0: nothing
 }
 
 // Prepare makes the directories a sandbox writes into. One that is started again
@@ -59,18 +71,21 @@ func (b *Builder) Prepare(ctx context.Context, p Params, fresh bool) error {
 			return err
 		}
 	}
+	if err := prepareMemory(p); err != nil {
+		return err
+	}
 	for _, t := range trees(p) {
-		if err := b.makeDir(filepath.Join(p.Dir, "upper", t.name), t.mode, p.IDBase); err != nil {
+		if err := b.makeDir(p.layers("upper", t.name), t.mode, p.IDBase); err != nil {
 			return err
 		}
-		if err := b.makeDir(filepath.Join(p.Dir, "work", t.name), 0o700, p.IDBase); err != nil {
+		if err := b.makeDir(p.layers("work", t.name), 0o700, p.IDBase); err != nil {
 			return err
 		}
 	}
 	if err := b.prepareCopy(ctx, p); err != nil {
 		return err
 	}
-	if !fresh {
+	if !fresh && !p.Empty {
 		return nil
 	}
 	return b.identify(p, p.Spec.Name)
@@ -104,7 +119,7 @@ func (b *Builder) chown(p string, base uint32) error {
 
 // identify writes the files of /etc that differ between sandboxes.
 func (b *Builder) identify(p Params, name string) error {
-	etc := filepath.Join(p.Dir, "upper", "root", "etc")
+	etc := p.layers("upper", "root", "etc")
 	if err := b.makeDir(etc, 0o755, p.IDBase); err != nil {
 		return err
 	}
@@ -162,6 +177,9 @@ func (b *Builder) Build(ctx context.Context, p Params) (res *Result, err error) 
 			return res, err
 		}
 	}
+	if err := res.keep(p.Memory); err != nil {
+		return res, err
+	}
 	return res, b.addWorkspace(res, p)
 }
 
@@ -184,7 +202,7 @@ func (r *Result) put(m *os.File, at initproto.Mount) {
 func (b *Builder) add(res *Result, p Params, t tree) error {
 	var open opened
 	defer open.close()
-	layers := overlay.Layers{Upper: open.dir(filepath.Join(p.Dir, "upper", t.name)), Work: open.dir(filepath.Join(p.Dir, "work", t.name))}
+	layers := overlay.Layers{Upper: open.dir(p.layers("upper", t.name)), Work: open.dir(p.layers("work", t.name))}
 	for _, l := range t.lowers {
 		layers.Lowers = append(layers.Lowers, b.lower(&open, open.dir(l), idmap.Based(p.IDBase), idmap.Based(p.IDBase)))
 	}

@@ -185,8 +185,8 @@ func validateLimits(s Spec) error {
 	if l.PIDs > 0 && l.PIDs < 16 {
 		return Errorf(Invalid, "pids limit %d is below 16", l.PIDs)
 	}
-	if l.DiskBytes > 0 {
-		return Errorf(Unsupported, "disk limits are not there yet")
+	if l.DiskBytes > 0 && s.Upper != "tmpfs" {
+		return Errorf(Unsupported, "disk limits are not there yet").WithHint("with upper = \"tmpfs\" they hold")
 	}
 	return nil
 }
@@ -222,6 +222,12 @@ func validateDriver(s Spec) error {
 	}
 	if s.Upper != "disk" && s.Upper != "tmpfs" {
 		return Errorf(Invalid, "unknown upper %q", s.Upper).WithHint("disk or tmpfs")
+	}
+	if s.Upper == "tmpfs" && s.Driver == "copy" {
+		return Errorf(Invalid, "the copy driver needs upper = \"disk\"").WithHint("leave one of the two out")
+	}
+	if s.Upper == "tmpfs" && s.Limits.DiskBytes > 0 && s.Limits.DiskBytes < 1<<20 {
+		return Errorf(Invalid, "disk limit of %d bytes is below 1 MiB", s.Limits.DiskBytes).WithHint("write sizes as 512MiB or 4GiB")
 	}
 	return nil
 }
