@@ -41,6 +41,7 @@ var beside = []string{
 	"internal/rootfs → internal/rootfs/hostimage",
 	"internal/rootfs → internal/workspace",
 	"internal/rootfs → internal/rootfs/copy",
+	"internal/volume → internal/rootfs/copy",
 	"internal/image → internal/image/unpack",
 	"internal/changes → internal/changes/patch",
 	"internal/changes → internal/changes/manifest",

@@ -23,6 +23,11 @@ type CreateRequest struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Metadata    map[string]any    `json:"metadata,omitempty"`
 	Review      *ReviewPolicy     `json:"review,omitempty"`
+	// Persist are directories below the sandbox's home that are kept for the
+	// project; nil is the default, [".claude"].
+	Persist *[]string `json:"persist,omitempty"`
+	Cache   []string  `json:"cache,omitempty"` // shared package caches: paths inside, or words such as npm
+	Upper   string    `json:"upper,omitempty"` // disk or tmpfs
 }
 
 // Workspace is the project's files as the sandbox sees them. Repo is a pointer
@@ -73,6 +78,7 @@ type Mount struct {
 	Source string `json:"source"`
 	Target string `json:"target"`
 	Write  bool   `json:"write,omitempty"`
+	Seed   string `json:"seed,omitempty"` // volume: host path that its first content is copied from
 }
 
 // Degraded is one fence that this sandbox does not have, and why.
@@ -106,6 +112,10 @@ type Sandbox struct {
 	Owner        string            `json:"owner,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`
 	Metadata     map[string]any    `json:"metadata,omitempty"`
+	Mounts       []Mount           `json:"mounts,omitempty"`
+	Persist      []string          `json:"persist,omitempty"`
+	Cache        []string          `json:"cache,omitempty"`
+	Upper        string            `json:"upper,omitempty"`
 	Degraded     []Degraded        `json:"degraded"`
 	Failure      *Failure          `json:"failure,omitempty"`
 	PID          int               `json:"pid,omitempty"` // PID 1, as the host counts

@@ -64,7 +64,7 @@ func (a *app) createRequest(dir string, flags *specFlags) (req api.CreateRequest
 		return req, nil, err
 	}
 	mounts, err := flags.mountList()
-	req.Mounts = append(c.MountList(userOf(req)), mounts...)
+	req.Mounts = append(c.MountList(), mounts...)
 	return req, c, err
 }
 
@@ -75,13 +75,6 @@ func (a *app) restartRequest(dir string) (api.RestartRequest, error) {
 		return api.RestartRequest{}, err
 	}
 	return c.Restart(os.LookupEnv)
-}
-
-func userOf(req api.CreateRequest) string {
-	if req.Agent == nil {
-		return ""
-	}
-	return req.Agent.User
 }
 
 // reportProblems prints each mistake of a file on a line of its own.

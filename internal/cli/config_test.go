@@ -67,7 +67,7 @@ func TestFlagsOverFiles(t *testing.T) {
 			Image: "debian:12", Agent: &api.Agent{Command: "claude", Args: []string{"--x"}, User: "me"},
 			Workspace: &api.Workspace{Source: cwd, Mode: "bind"}, Env: map[string]string{"A": "file", "KEY": "secret"},
 			Network: &api.Network{Mode: "host"}, TTL: api.Duration(time.Hour), Session: &api.Session{AutoRestart: &no},
-			Mounts: []api.Mount{{Source: "data", Target: "/home/me/data"}}, Limits: &api.Limits{CPU: 1, Memory: 1 << 30},
+			Mounts: []api.Mount{{Source: "data", Target: "~/data", Write: true}}, Limits: &api.Limits{CPU: 1, Memory: 1 << 30},
 			Security: &api.Security{Seccomp: "strict", ReadonlyRoot: true}, Driver: "overlay",
 		}
 	}
@@ -84,10 +84,12 @@ func TestFlagsOverFiles(t *testing.T) {
 		"--mode none":            func(r *api.CreateRequest) { r.Workspace = &api.Workspace{Mode: "none"} },
 		"--workspace ..":         func(r *api.CreateRequest) { r.Workspace.Source = filepath.Dir(cwd) },
 		"-e A=flag -e B=$COOP":   func(r *api.CreateRequest) { r.Env["A"], r.Env["B"] = "flag", "$COOP" },
-		"-u root":                func(r *api.CreateRequest) { r.Agent.User, r.Mounts[0].Target = "root", "/root/data" },
+		"-u root":                func(r *api.CreateRequest) { r.Agent.User = "root" },
 		"--volume v:/v": func(r *api.CreateRequest) {
 			r.Mounts = append(r.Mounts, api.Mount{Source: "v", Target: "/v", Write: true})
 		},
+		"--cache npm --cache ~/.x":   func(r *api.CreateRequest) { r.Cache = []string{"npm", "~/.x"} },
+		"--reserve src":              func(r *api.CreateRequest) { r.Workspace.Reserve = []string{"src"} },
 		"--driver copy":              func(r *api.CreateRequest) { r.Driver = "copy" },
 		"--name n --optional limits": func(r *api.CreateRequest) { r.Name, r.Security.Optional = "n", []string{"limits"} },
 	} {

@@ -31,7 +31,7 @@ not wait. Changes that were not approved are lost.`,
 	}
 	cmd.Flags().BoolVarP(&o.force, "force", "f", false, "kill at once")
 	cmd.Flags().BoolVar(&o.all, "all", false, "every sandbox there is")
-	cmd.Flags().BoolVar(&o.purge, "purge", false, "what is kept for the project too")
+	cmd.Flags().BoolVar(&o.purge, "purge", false, "also what is kept for the project, unless another sandbox of it is left")
 	return cmd
 }
 
@@ -103,6 +103,9 @@ func (o *rmOptions) remove(ctx context.Context, c *client.Client, ref string) er
 		if err != nil && !conflicts(err) {
 			return err
 		}
+	}
+	if o.purge {
+		return c.Purge(ctx, sb.ID)
 	}
 	return c.Delete(ctx, sb.ID)
 }

@@ -21,9 +21,9 @@ type globalFlags struct {
 // list with the change that brings it.
 func laterVerbs() []string {
 	return []string{
-		"build", "cp", "df", "events", "freeze",
+		"build", "cp", "events", "freeze",
 		"pool", "rebuild", "serve", "stats",
-		"thaw", "token", "volume", "workspace",
+		"thaw", "token",
 	}
 }
 
@@ -74,6 +74,7 @@ func verbs(a *app) []*cobra.Command {
 		newLs(a), newInspect(a), newPs(a),
 		newDiff(a), newApprove(a), newDiscard(a), newReject(a), newConflicts(a), newRebase(a), newLog(a),
 		newStop(a), newStart(a), newRm(a), newGC(a), newImage(a),
+		newVolume(a), newWorkspace(a), newCache(a), newDf(a),
 		newDoctor(a), newStatus(a), newShutdown(a), newVersion(a), newDaemon(a),
 	}
 }

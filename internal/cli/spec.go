@@ -22,6 +22,8 @@ type specFlags struct {
 	memory, disk, ttl         string
 	env, labels               []string
 	volumes, mounts           []string
+	caches, reserve           []string
+	upper                     string
 	seccomp                   string
 	readOnlyRoot              bool
 	optional                  []string
@@ -49,10 +51,13 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.StringArrayVarP(&s.env, "env", "e", nil, "K=V, or K for the value it has here")
 	f.StringArrayVar(&s.labels, "label", nil, "K=V")
 	f.StringArrayVar(&s.volumes, "volume", nil, "NAME:TARGET[:ro]")
+	f.StringArrayVar(&s.caches, "cache", nil, "shared package cache: npm, pip, go, cargo, apt, … or a path inside")
+	f.StringArrayVar(&s.reserve, "reserve", nil, "path of the workspace's source that no other sandbox may reserve (. is all)")
 	f.StringArrayVar(&s.mounts, "mount", nil, "PATH:TARGET[:rw], read-only unless :rw")
 	f.StringVar(&s.seccomp, "seccomp", "", "default, strict, nesting or off")
 	f.BoolVar(&s.readOnlyRoot, "read-only-root", false, "nothing outside workspace and /tmp can be written")
 	f.StringVar(&s.driver, "driver", "", "auto, overlay, sqlite or copy")
+	f.StringVar(&s.upper, "upper", "", "where writes are kept: disk or tmpfs (memory, gone at the end)")
 	f.StringVarP(&s.user, "user", "u", "", "name, uid or uid:gid inside")
 	f.StringSliceVar(&s.optional, "optional", nil, "a fence that may be missing, as limits")
 }
@@ -82,6 +87,7 @@ func (s *specFlags) apply(req *api.CreateRequest) (err error) {
 		}
 	}
 	s.applySecurity(req)
+	s.applyStorage(req)
 	if req.Labels, err = labelMap(s.labels); err != nil {
 		return err
 	}
@@ -255,7 +261,7 @@ func (s *specFlags) mountList() ([]api.Mount, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.Source, err = filepath.Abs(m.Source); err != nil {
+		if m.Source, err = mountPath(m.Source); err != nil {
 			return nil, err
 		}
 		all = append(all, m)

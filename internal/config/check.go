@@ -166,6 +166,38 @@ func checkMountSource(v any) error {
 	return nil
 }
 
+// checkSeed accepts paths of the host.
+func checkSeed(v any) error {
+	s, _ := v.(string)
+	if !isPath(s) {
+		return withHint("a path has a slash", "%q is not a path", s)
+	}
+	return checkTilde(s)
+}
+
+// checkReserve accepts a path below the project, . for all of it, and PATH/**.
+func checkReserve(v any) error {
+	s, _ := v.(string)
+	if s == "." || s == "**" || checkBelow(strings.TrimSuffix(s, "/**")) == nil {
+		return nil
+	}
+	return withHint("relative to the workspace's source, such as src; . is all of it", "%q is not a path to reserve", s)
+}
+
+// checkCache accepts a path inside or a word such as npm.
+func checkCache(v any) error {
+	s, _ := v.(string)
+	if s != "" && !isPath(s) && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == "" {
+		return oneOf(caches()...)(s)
+	}
+	return checkInsideHome(v)
+}
+
+// caches are the words for known package caches; the daemon knows their paths.
+func caches() []string {
+	return []string{"apk", "apt", "cargo", "dnf", "go", "npm", "pip", "pnpm", "uv", "yarn"}
+}
+
 // checkTilde refuses ~name: there is only one home.
 func checkTilde(s string) error {
 	if strings.HasPrefix(s, "~") && s != "~" && !strings.HasPrefix(s, "~/") {

@@ -82,8 +82,11 @@ type Terminal struct {
 
 // Review is what may become of changes.
 type Review struct {
-	Deny, Flag           []string
-	Check, CommitMessage string
+	Deny, Flag, Allow                  []string
+	Check, CommitMessage, CommitAuthor string
+	MaxFile                            api.Size
+	NoBinary                           bool
+	AutoFiles, AutoLines               int64
 }
 
 // Driver chooses the way of copy-on-write.

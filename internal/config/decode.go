@@ -264,6 +264,9 @@ func assignMounts(into *[]Mount, name string, n *node, ps *problems) {
 				ps.add(e.value, "%s[%d] has no %s", name, i, needed).Hint = "a mount needs source and target"
 			}
 		}
+		if e.table["write"] == nil && m.Source != "" && !isPath(m.Source) {
+			m.Write = true // a volume is there to be written to
+		}
 		all = append(all, m)
 	}
 	*into = all

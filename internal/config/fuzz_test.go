@@ -38,7 +38,7 @@ func FuzzParse(f *testing.F) {
 		c.root = merge(root, root, "", grows)
 		c.Dir = "/project"
 		c.Request()
-		c.MountList("me")
+		c.MountList()
 		_ = c.Supported("")
 		if _, err := c.Environ(func(string) (string, bool) { return "", true }, nil); err != nil {
 			t.Error(err)

@@ -22,6 +22,8 @@ var samples = map[string]string{
 	"security.seccomp": `"strict"`, "security.readonly_root": `true`, "security.optional": `["limits"]`,
 	"terminal.detach_key": `"ctrl-b"`, "terminal.scrollback": `"1MiB"`, "terminal.ctrl_c_debounce": `"1s"`, "terminal.block": `["x"]`,
 	"review.deny": `["a"]`, "review.flag": `["a"]`, "review.check": `"a"`, "review.commit_message": `"a"`,
+	"review.commit_author": `"agent"`, "review.allow": `["a"]`, "review.max_file": `"1MiB"`, "review.no_binary": `true`,
+	"review.auto_files": `3`, "review.auto_lines": `5`,
 	"driver.workspace": `"copy"`, "driver.upper": `"tmpfs"`,
 	"cache.paths": `["/a"]`,
 }
@@ -44,7 +46,7 @@ func TestNothingIsIgnored(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
-		case !cmp.Equal(c.Request(), empty.Request()), len(env) > 0, len(c.MountList("")) > 0, c.Supported("debian:12") != nil:
+		case !cmp.Equal(c.Request(), empty.Request()), len(env) > 0, len(c.MountList()) > 0, c.Supported("debian:12") != nil:
 		case k.name == "terminal.detach_key" && c.Terminal.Keys().String() == "ctrl-b":
 		default:
 			t.Errorf("%s = %s has no effect", k.name, sample)

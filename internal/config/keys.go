@@ -33,13 +33,13 @@ func keys() []key[Config] {
 		{"workspace.path", func(c *Config) any { return &c.Workspace.Path }, checkInside, false, "where it is seen inside"},
 		{"workspace.repo", func(c *Config) any { return &c.Workspace.Repo }, nil, false, "mode overlay: the original, read-only, at `/repo`"},
 		{"workspace.commit", func(c *Config) any { return &c.Workspace.Commit }, checkCommit, false, "mode clone: what to check out"},
-		{"workspace.reserve", func(c *Config) any { return &c.Workspace.Reserve }, checkGlob, false, "paths that no other sandbox may reserve at the same time"},
+		{"workspace.reserve", func(c *Config) any { return &c.Workspace.Reserve }, checkReserve, false, "paths of the source that no other sandbox may reserve until this one is removed; `.` is all of it"},
 
 		{"env", func(c *Config) any { return &c.Env }, checkExpression, false, "variables for everything that runs inside. `$NAME`, `${NAME}` and `${NAME:-default}` come from the host; `$$` is a dollar sign"},
 
 		{"network.mode", func(c *Config) any { return &c.Network.Mode }, oneOf("veth", "bridge", "host", "none"), false, "`veth` (also `bridge`), `host` or `none`"},
 
-		{"session.persist", func(c *Config) any { return &c.Session.Persist }, checkBelow, false, "paths below the sandbox's home that are kept for the project"},
+		{"session.persist", func(c *Config) any { return &c.Session.Persist }, checkBelow, false, "directories below the sandbox's home that are kept for the project, until `rm --purge`"},
 		{"session.auto_restart", func(c *Config) any { return &c.Session.AutoRestart }, nil, false, "start terminal 0 again after it exits; stops after 3 exits within 5 s each"},
 		{"session.restart_delay", func(c *Config) any { return &c.Session.RestartDelay }, nil, false, "how long to wait before that"},
 		{"session.ttl", func(c *Config) any { return &c.Session.TTL }, nil, false, "stop the sandbox after this long, delete it if nothing is pending; `\"0\"` is never"},
@@ -66,11 +66,17 @@ func keys() []key[Config] {
 		{"review.flag", func(c *Config) any { return &c.Review.Flag }, checkFlag, false, "changes that are marked, because they make the host run code; `FILE#KEY` is one key of a JSON file"},
 		{"review.check", func(c *Config) any { return &c.Review.Check }, checkNoNUL, false, "shell command that must succeed before anything is applied"},
 		{"review.commit_message", func(c *Config) any { return &c.Review.CommitMessage }, checkMessage, false, "of `approve --commit`; knows `{{.Sandbox}}` and `{{.Files}}`"},
+		{"review.commit_author", func(c *Config) any { return &c.Review.CommitAuthor }, oneOf("agent", "reviewer", "coauthor"), false, "whose commit it is"},
+		{"review.allow", func(c *Config) any { return &c.Review.Allow }, checkGlob, false, "when given, changes anywhere else are denied"},
+		{"review.max_file", func(c *Config) any { return &c.Review.MaxFile }, nil, false, "larger new files are denied; `\"0\"` is no bound"},
+		{"review.no_binary", func(c *Config) any { return &c.Review.NoBinary }, nil, false, "new content that is not text is denied"},
+		{"review.auto_files", func(c *Config) any { return &c.Review.AutoFiles }, between(0, 1<<20), false, "`approve --auto` applies at most so many files; 0 turns it off"},
+		{"review.auto_lines", func(c *Config) any { return &c.Review.AutoLines }, between(0, 1<<30), false, "and so many lines, added and removed together"},
 
 		{"driver.workspace", func(c *Config) any { return &c.Driver.Workspace }, oneOf("auto", "overlay", "sqlite", "copy"), false, "way of copy-on-write"},
-		{"driver.upper", func(c *Config) any { return &c.Driver.Upper }, oneOf("disk", "tmpfs"), false, "where a sandbox's writes are kept"},
+		{"driver.upper", func(c *Config) any { return &c.Driver.Upper }, oneOf("disk", "tmpfs"), false, "where a sandbox's writes are kept: `tmpfs` is memory, `limits.disk` (2GiB unless set) its size; it is gone when the sandbox stops, which unreviewed changes prevent"},
 
-		{"cache.paths", func(c *Config) any { return &c.Cache.Paths }, checkInsideHome, false, "package caches that sandboxes share, copy-on-write"},
+		{"cache.paths", func(c *Config) any { return &c.Cache.Paths }, checkCache, false, "package caches that sandboxes share, copy-on-write: paths inside, or `npm`, `yarn`, `pnpm`, `pip`, `uv`, `go`, `cargo`, `apt`, `apk`, `dnf`; see `coop cache promote`"},
 	}
 }
 

@@ -102,7 +102,7 @@ persist = [".b"]
 		"env":     {c.Env, map[string]string{"A": "user", "B": "project", "C": "project"}},
 		"limits":  {c.Limits, api.Limits{CPU: 1, Memory: 2 << 30, PIDs: 1024}},
 		"persist": {c.Session.Persist, []string{".b"}},
-		"mounts": {c.MountList(""), []api.Mount{
+		"mounts": {c.MountList(), []api.Mount{
 			{Source: filepath.Join(o.Dir, "rel"), Target: "/user"},
 			{Source: filepath.Join(o.Home, "rel"), Target: "/project"},
 		}},
@@ -272,6 +272,9 @@ func TestRequest(t *testing.T) {
 		"[network]\nmode = \"bridge\"\n":                                               {Network: &api.Network{Mode: "veth"}},
 		"[agent]\ncommand = \"claude\"\n":                                              {Agent: &api.Agent{Command: "claude"}},
 		"[agent]\nuser = \"me\"\ninstall = \"x\"\n":                                    {Agent: &api.Agent{User: "me"}},
+		"[session]\npersist = []\n":                                                    {Persist: &[]string{}},
+		"[session]\npersist = [\".x\"]\n[cache]\npaths = [\"npm\"]\n":                  {Persist: &[]string{".x"}, Cache: []string{"npm"}},
+		"[driver]\nupper = \"tmpfs\"\n":                                                {Upper: "tmpfs"},
 		"[driver]\nworkspace = \"copy\"\n":                                             {Driver: "copy"},
 		"[session]\nttl = \"1h\"\nidle_timeout = \"2h\"\n":                             {TTL: api.Duration(time.Hour), IdleTimeout: api.Duration(2 * time.Hour)},
 		"[session]\nauto_restart = false\nrestart_delay = \"0\"\n":                     {Session: &api.Session{AutoRestart: &no, RestartDelay: 1}},
@@ -301,16 +304,14 @@ func TestRequest(t *testing.T) {
 
 func TestSupported(t *testing.T) {
 	for text, want := range map[string]string{
-		"[session]\npersist = [\".x\"]\n": ":2:11: session.persist is not there yet",
-		"[setup]\nrun = [\"x\"]\n":        ":2:7: setup.run is not there yet",
-		"[packages]\nnpm = [\"x\"]\n":     ":2:7: packages.npm is not there yet",
-		"[packages]\napt = [\"x\"]\n":     ":2:7: packages.apt needs a real image, not the host's system",
-		"[agent]\ninstall = \"x\"\n":      ":2:11: agent.install is not there yet",
-		"[review]\ncheck = \"make\"\n":    ":2:9: review.check is not there yet",
-		"[driver]\nupper = \"tmpfs\"\n":   ":2:9: driver.upper is not there yet",
-		"[cache]\npaths = [\"~/.npm\"]\n": ":2:9: cache.paths is not there yet",
-		"[driver]\nupper = \"disk\"\n":    "",
-		"[review]\ncheck = \"\"\n":        "",
+		"[setup]\nrun = [\"x\"]\n":      ":2:7: setup.run is not there yet",
+		"[packages]\nnpm = [\"x\"]\n":   ":2:7: packages.npm is not there yet",
+		"[packages]\napt = [\"x\"]\n":   ":2:7: packages.apt needs a real image, not the host's system",
+		"[agent]\ninstall = \"x\"\n":    ":2:11: agent.install is not there yet",
+		"[review]\ncheck = \"make\"\n":  "",
+		"[driver]\nupper = \"tmpfs\"\n": "",
+		"[driver]\nupper = \"disk\"\n":  "",
+		"[review]\ncheck = \"\"\n":      "",
 		"[cache]\npaths = []\n[session]\npersist = []\n[packages]\napt = []\n[setup]\nrun = []\n": "",
 	} {
 		o := stand(t, map[string]string{"project/coop.toml": text})
@@ -326,12 +327,21 @@ func TestSupported(t *testing.T) {
 	}
 }
 
-func TestMountTargets(t *testing.T) {
-	for user, home := range map[string]string{"": "/root", "root": "/root", "0": "/root", "0:0": "/root", "me": "/home/me", "1000:1000": "/home/1000"} {
-		o := stand(t, map[string]string{"project/coop.toml": "[[mounts]]\nsource = \"~/.gitconfig\"\ntarget = \"~/.gitconfig\"\n"})
-		want := []api.Mount{{Source: o.Home + "/.gitconfig", Target: home + "/.gitconfig"}}
-		if diff := cmp.Diff(want, load(t, o).MountList(user)); diff != "" {
-			t.Errorf("%q: %s", user, diff)
+func TestMountList(t *testing.T) {
+	for text, want := range map[string]api.Mount{
+		`source = "~/.gitconfig"` + "\n" + `target = "~/.gitconfig"`:         {Source: "HOME/.gitconfig", Target: "~/.gitconfig"},
+		`source = "./x"` + "\n" + `target = "/x"` + "\nwrite = true":         {Source: "DIR/x", Target: "/x", Write: true},
+		`source = "data"` + "\n" + `target = "/data"`:                        {Source: "data", Target: "/data", Write: true},
+		`source = "data"` + "\n" + `target = "/data"` + "\nwrite = false":    {Source: "data", Target: "/data"},
+		`source = "data"` + "\n" + `target = "/data"` + "\nseed = \"~/s\"":   {Source: "data", Target: "/data", Write: true, Seed: "HOME/s"},
+		`source = "data"` + "\n" + `target = "/data"` + "\nseed = \"sub/s\"": {Source: "data", Target: "/data", Write: true, Seed: "DIR/sub/s"},
+	} {
+		o := stand(t, map[string]string{"project/coop.toml": "[[mounts]]\n" + text + "\n"})
+		for _, p := range []*string{&want.Source, &want.Seed} {
+			*p = strings.NewReplacer("HOME", o.Home, "DIR", o.Dir).Replace(*p)
+		}
+		if diff := cmp.Diff([]api.Mount{want}, load(t, o).MountList()); diff != "" {
+			t.Errorf("%s: %s", text, diff)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 // Mount is one of [[mounts]]: a path of the host or a volume, and where it is
 // seen inside.
 type Mount struct {
-	Source, Target string
-	Write          bool
+	Source, Target, Seed string
+	Write                bool
 
 	at place
 }
@@ -21,7 +21,8 @@ func mountKeys() []key[Mount] {
 	return []key[Mount]{
 		{"source", func(m *Mount) any { return &m.Source }, checkMountSource, false, "path (absolute, relative to the file, or `~/…` in your home), or the name of a volume"},
 		{"target", func(m *Mount) any { return &m.Target }, checkInsideHome, false, "path inside; `~/…` is in the sandbox's home"},
-		{"write", func(m *Mount) any { return &m.Write }, nil, false, "may be written; a path is read-only unless it is true"},
+		{"write", func(m *Mount) any { return &m.Write }, nil, false, "may be written; a path is read-only unless it is true, a volume unless it is false"},
+		{"seed", func(m *Mount) any { return &m.Seed }, checkSeed, false, "volume: a path as above, whose content is copied into it at first use; without it what the image has at `target`"},
 	}
 }
 
@@ -31,29 +32,40 @@ func (c *Config) needHome(ps *problems) {
 		if c.home == "" && strings.HasPrefix(m.Source, "~") {
 			ps.add(m.at, "mounts[%d].source: you have no home", i).Hint = "set HOME, or write the whole path"
 		}
+		if c.home == "" && strings.HasPrefix(m.Seed, "~") {
+			ps.add(m.at, "mounts[%d].seed: you have no home", i).Hint = "set HOME, or write the whole path"
+		}
+		if m.Seed != "" && isPath(m.Source) {
+			ps.add(m.at, "mounts[%d].seed is only for volumes", i).Hint = "a path shows what is there; take the seed out"
+		}
 	}
 }
 
-// MountList gives the mounts in the API's words, for a sandbox whose programs
-// run as user.
-func (c *Config) MountList(user string) []api.Mount {
+// MountList gives the mounts in the API's words. Where the sandbox's home is only
+// its image tells: ~ in a target stays.
+func (c *Config) MountList() []api.Mount {
 	var all []api.Mount
 	for _, m := range c.Mounts {
-		all = append(all, api.Mount{Source: c.mountSource(m), Target: inHome(m.Target, insideHome(user)), Write: m.Write})
+		out := api.Mount{Source: m.Source, Target: m.Target, Write: m.Write}
+		if isPath(m.Source) {
+			out.Source = c.hostPath(m, m.Source)
+		}
+		if m.Seed != "" {
+			out.Seed = c.hostPath(m, m.Seed)
+		}
+		all = append(all, out)
 	}
 	return all
 }
 
-func (c *Config) mountSource(m Mount) string {
+func (c *Config) hostPath(m Mount, p string) string {
 	switch {
-	case !isPath(m.Source):
-		return m.Source
-	case strings.HasPrefix(m.Source, "~"):
-		return inHome(m.Source, c.home)
-	case filepath.IsAbs(m.Source):
-		return filepath.Clean(m.Source)
+	case strings.HasPrefix(p, "~"):
+		return inHome(p, c.home)
+	case filepath.IsAbs(p):
+		return filepath.Clean(p)
 	}
-	return filepath.Join(m.at.file.dir, m.Source)
+	return filepath.Join(m.at.file.dir, p)
 }
 
 // isPath tells a path from the name of a volume, which has no slash and begins
@@ -68,13 +80,4 @@ func inHome(p, home string) string {
 		return path.Join(home, rest)
 	}
 	return p
-}
-
-// insideHome is the home that a user has in a sandbox.
-func insideHome(user string) string {
-	name, _, _ := strings.Cut(user, ":")
-	if name == "" || name == "root" || strings.Trim(name, "0") == "" {
-		return "/root"
-	}
-	return "/home/" + name
 }

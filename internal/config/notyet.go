@@ -14,13 +14,6 @@ func notYet() []later {
 		{"packages.pip", func(c *Config) bool { return len(c.Packages.Pip) > 0 }},
 		{"setup.run", func(c *Config) bool { return len(c.Setup.Run) > 0 }},
 		{"agent.install", func(c *Config) bool { return c.Agent.Install != "" }},
-		{"session.persist", func(c *Config) bool { return len(c.Session.Persist) > 0 }},
-		{"review.deny", func(c *Config) bool { return len(c.Review.Deny) > 0 }},
-		{"review.flag", func(c *Config) bool { return len(c.Review.Flag) > 0 }},
-		{"review.check", func(c *Config) bool { return c.Review.Check != "" }},
-		{"review.commit_message", func(c *Config) bool { return c.Review.CommitMessage != "" }},
-		{"driver.upper", func(c *Config) bool { return c.Driver.Upper != "disk" }},
-		{"cache.paths", func(c *Config) bool { return len(c.Cache.Paths) > 0 }},
 	}
 }
 

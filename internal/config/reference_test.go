@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the references in docs")
 
 // refusedByDaemon are keys of requests that the daemon answers with
 // `unsupported`; the story config_later has each of them.
-var refusedByDaemon = []string{"workspace.commit", "workspace.reserve", "session.ttl", "session.idle_timeout", "mounts", "limits.disk"}
+var refusedByDaemon = []string{"workspace.commit", "session.ttl", "session.idle_timeout", "limits.disk"}
 
 // TestReference keeps the references true: their tables are written from the
 // tables of keys.

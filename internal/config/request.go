@@ -14,13 +14,22 @@ import (
 func (c *Config) Request() api.CreateRequest {
 	req := api.CreateRequest{
 		Workspace: c.workspace(), Network: c.network(), Limits: c.limits(), Security: c.security(),
-		Agent: c.agent(), Session: c.session(),
+		Agent: c.agent(), Session: c.session(), Review: c.review(),
 	}
 	if c.IsSet("base.image") {
 		req.Image = c.image()
 	}
 	if c.IsSet("driver.workspace") {
 		req.Driver = c.Driver.Workspace
+	}
+	if c.IsSet("driver.upper") {
+		req.Upper = c.Driver.Upper
+	}
+	if c.IsSet("session.persist") {
+		req.Persist = &c.Session.Persist
+	}
+	if len(c.Cache.Paths) > 0 {
+		req.Cache = c.Cache.Paths
 	}
 	if c.IsSet("session.ttl") {
 		req.TTL = c.Session.TTL
@@ -136,6 +145,30 @@ func (c *Config) session() *api.Session {
 		s.CtrlCDebounce = atOnce(c.Terminal.CtrlCDebounce)
 	}
 	return s
+}
+
+// review is nil when no file says anything about it: the daemon has the defaults.
+func (c *Config) review() *api.ReviewPolicy {
+	if !c.IsSet("review") {
+		return nil
+	}
+	r := c.Review
+	p := &api.ReviewPolicy{
+		Allow: r.Allow, Check: r.Check, CommitAuthor: r.CommitAuthor, MaxFileBytes: r.MaxFile, NoBinary: r.NoBinary,
+	}
+	if c.IsSet("review.deny") {
+		p.Deny = r.Deny
+	}
+	if c.IsSet("review.flag") {
+		p.Flag = r.Flag
+	}
+	if c.IsSet("review.commit_message") {
+		p.CommitMessage = r.CommitMessage
+	}
+	if r.AutoFiles > 0 {
+		p.AutoApprove = &api.AutoApprove{MaxFiles: int(r.AutoFiles), MaxLines: int(r.AutoLines)}
+	}
+	return p
 }
 
 // atOnce is for durations whose zero means the default in the API: "0" in a

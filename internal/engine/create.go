@@ -37,7 +37,10 @@ func (e *Engine) Create(ctx context.Context, spec sandbox.Spec, o CreateOptions)
 		return View{}, false, err
 	}
 	defer release()
-	src, err := e.openSource(&spec)
+	for i := range spec.Mounts {
+		spec.Mounts[i].UID = asker(o.Actor)
+	}
+	src, err := e.openPath(&spec)
 	if err != nil {
 		return View{}, false, err
 	}
@@ -75,9 +78,18 @@ func (e *Engine) replay(ctx context.Context, o CreateOptions) (View, error, bool
 	return e.view(r), err, true
 }
 
-// openSource opens the workspace's directory and writes its real path into the spec.
-func (e *Engine) openSource(spec *sandbox.Spec) (*workspace.Source, error) {
-	if spec.Workspace.Source == "" {
+// openSource opens what the workspace is made from, nil for an empty one. A named
+// workspace must be held before: otherwise somebody could remove it meanwhile.
+func (e *Engine) openSource(ctx context.Context, spec *sandbox.Spec) (*workspace.Source, error) {
+	if spec.Workspace.Mode == sandbox.ModeVolume {
+		return e.openNamed(ctx, spec.Workspace.Source)
+	}
+	return e.openPath(spec)
+}
+
+// openPath opens the workspace's directory and writes its real path into the spec.
+func (e *Engine) openPath(spec *sandbox.Spec) (*workspace.Source, error) {
+	if spec.Workspace.Source == "" || spec.Workspace.Mode == sandbox.ModeVolume {
 		return nil, nil
 	}
 	src, err := workspace.Open(spec.Workspace.Source, e.Home)
@@ -116,6 +128,16 @@ func (e *Engine) create(ctx context.Context, spec sandbox.Spec, src *workspace.S
 		return v, err
 	}
 	u.add(func() { e.names.release(r.Spec.Name) })
+	if err := e.holds.take(r, e.areas(r)); err != nil {
+		return v, err
+	}
+	u.add(func() { e.letGo(r) })
+	if r.Spec.Workspace.Mode == sandbox.ModeVolume {
+		if src, err = e.openNamed(ctx, r.Spec.Workspace.Source); err != nil {
+			return v, diskError(err)
+		}
+		defer src.Close()
+	}
 	first := *r // the original goes on being written to
 	inserted := begin(func() (*sandbox.Record, error) {
 		return &first, e.Store.Create(ctx, &first, created(&first, o.Actor))

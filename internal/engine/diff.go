@@ -100,5 +100,5 @@ func (e *Engine) layer(r *sandbox.Record) changes.Layer {
 	if r.Driver == rootfs.Copy {
 		return changes.Layer{Dir: rootfs.Layer(dir), Manifest: rootfs.Manifest(dir)}
 	}
-	return changes.Layer{Dir: rootfs.Layer(dir), Trusted: e.root}
+	return changes.Layer{Dir: rootfs.Layer(e.memory.dir(r.ID, dir)), Trusted: e.root}
 }

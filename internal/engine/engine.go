@@ -45,6 +45,9 @@ type Engine struct {
 	filters filters
 	names   names
 	reviews reviews
+	holds   holds
+	shelves
+	memory memory
 
 	mu   sync.Mutex
 	live map[sandbox.ID]*live
@@ -70,7 +73,7 @@ func New(c Config) *Engine {
 		Config: c, root: root,
 		build: rootfs.NewBuilder(root),
 		host:  hostimage.New(filepath.Join(c.Home, "cache", "host"), root),
-		live:  map[sandbox.ID]*live{},
+		live:  map[sandbox.ID]*live{}, shelves: newShelves(c.Home, root),
 	}
 	e.driver = sync.OnceValue(e.usualDriver)
 	return e
@@ -124,7 +127,7 @@ func (e *Engine) setLive(id sandbox.ID, l *live) {
 		e.live[id] = l
 	}
 	if e.Changed != nil {
-		e.Changed(len(e.live)) // under the lock, so that counts arrive in order
+		e.Changed(e.busy()) // under the lock, so that counts arrive in order
 	}
 }
 

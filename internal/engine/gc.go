@@ -139,7 +139,7 @@ func (e *Engine) pending(ctx context.Context, r *sandbox.Record) (bool, error) {
 		return e.changed(ctx, r.ID)
 	}
 	// Without a project all there is of the work is in the upper layer.
-	upper, path := filepath.Join(e.dir(r.ID), "upper"), r.Spec.Workspace.Path
+	upper, path := filepath.Join(e.memory.dir(r.ID, e.dir(r.ID)), "upper"), r.Spec.Workspace.Path
 	for _, dir := range []string{filepath.Join(upper, "root", path), filepath.Join(upper, path)} { // /opt has a layer of its own
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {

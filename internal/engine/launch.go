@@ -38,7 +38,7 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 		return nil, err
 	}
 	files.Driver = r.Driver
-	mounts := begin(func() (filesystem, error) { return e.makeFiles(ctx, files, entitled != nil) })
+	mounts := begin(func() (filesystem, error) { return e.furnished(ctx, r, files, entitled != nil) })
 	u.add(func() {
 		if res, merr := mounts.wait(); merr == nil {
 			res.Close()
@@ -68,7 +68,7 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 			return nil, nil, err
 		}
 		setup := params.Setup
-		setup.Hostname, setup.Mounts = r.Spec.Name, res.Mounts
+		setup.Hostname, setup.Mounts, setup.Keep = r.Spec.Name, res.Mounts, res.Keep
 		return res.Files, &setup, nil
 	}
 	in, missing, err := launch.Start(ctx, e.Program, params)
@@ -165,8 +165,8 @@ func (e *Engine) params(r *sandbox.Record, group *cgroup.Group) (launch.Params, 
 	p := launch.Params{
 		Dir: e.dir(r.ID), UIDs: e.UIDs.Identity(), GIDs: e.GIDs.Identity(), Groups: e.Groups,
 		Setup: initproto.Setup{
-			ReadonlyRoot: r.Spec.Security.ReadonlyRoot,
-			OwnNet:       r.Spec.Network != sandbox.NetworkHost, Groups: e.Groups,
+			ReadonlyRoot: r.Spec.Security.ReadonlyRoot, User: r.Spec.Agent.User,
+			OwnNet: r.Spec.Network != sandbox.NetworkHost, Groups: e.Groups,
 			Bounding: uint64(caps.Programs), Seccomp: filter, Optional: r.Spec.Security.Optional, Without: without,
 		},
 	}

@@ -147,6 +147,7 @@ func (e *Engine) Delete(ctx context.Context, ref, actor string) error {
 func (e *Engine) forget(r *sandbox.Record) {
 	e.bases.release(r.IDBase)
 	e.names.release(r.Spec.Name)
+	e.letGo(r)
 }
 
 // Stop ends the programs, gently at first, and keeps the files.
@@ -160,6 +161,9 @@ func (e *Engine) Stop(ctx context.Context, ref string, grace time.Duration, acto
 	if l == nil {
 		return e.view(r), nil // stopping twice is stopping
 	}
+	if err := e.mayLose(ctx, r); err != nil {
+		return View{}, err
+	}
 	// A PID 1 that does not answer, stopped by a debugger for instance, must not
 	// hold this up: it is killed below in any case.
 	patient, cancel := context.WithTimeout(ctx, grace+answerTime)
@@ -170,8 +174,13 @@ func (e *Engine) Stop(ctx context.Context, ref string, grace time.Duration, acto
 		return View{}, context.Cause(ctx)
 	}
 	ctx = context.WithoutCancel(ctx)
+	if err := e.mayLose(ctx, r); err != nil { // written while it was being stopped
+		l.terminals.settle(false)
+		return View{}, err
+	}
 	l.terminals.lastWords(ctx)
 	e.end(l)
+	e.memory.drop(r.ID)
 	e.setLive(r.ID, nil)
 	if err := e.settle(ctx, r, sandbox.Stopped, actor, ""); err != nil {
 		return View{}, err
@@ -192,7 +201,7 @@ func (e *Engine) Start(ctx context.Context, ref, actor string) (View, error) {
 	e.destroy(e.dir(r.ID)) // a PID 1 that could not be reached
 	e.compact(r)
 	spec := r.Spec
-	src, err := e.openSource(&spec)
+	src, err := e.openSource(ctx, &spec)
 	if err != nil {
 		return View{}, err
 	}

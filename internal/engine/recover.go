@@ -55,6 +55,7 @@ func (e *Engine) Recover(ctx context.Context) (Found, error) {
 		return found, context.Cause(ctx)
 	}
 	e.recoverReviews(ctx)
+	e.sweepShelves()
 	if err := e.strays(ctx, known, &found); err != nil {
 		return found, err
 	}
@@ -69,6 +70,7 @@ func (e *Engine) recoverAll(ctx context.Context, known map[sandbox.ID]*sandbox.R
 	for _, r := range known {
 		e.bases.hold(r.IDBase)
 		e.names.note(r.Spec.Name, r.ID)
+		e.holds.note(r, e.areas(r))
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
@@ -143,6 +145,7 @@ func (e *Engine) resume(ctx context.Context, r *sandbox.Record, in *launch.Init)
 	if r.Status != sandbox.Running {
 		e.note(ctx, r, sandbox.Running, "found running")
 	}
+	e.recall(ctx, r, l)
 	l.terminals.live.Store(l)
 	e.resumeTerminals(l)
 	e.attend(r.ID, l)

@@ -245,6 +245,7 @@ func (e *Engine) openWorkspace(ctx context.Context, r *sandbox.Record) (*os.File
 	defer src.Close()
 	p := rootfs.Params{Dir: e.dir(r.ID), Spec: r.Spec, IDBase: r.IDBase, Workspace: src}
 	p.OwnerUID, p.OwnerGID = ownerInside(r.Spec.Agent.User)
+	p.Memory = e.memory.of(r.ID)
 	return e.build.MountWorkspace(p)
 }
 

@@ -132,6 +132,8 @@ type Setup struct {
 	ReadonlyRoot bool     `json:"readonlyRoot,omitempty"`
 	Mounts       []Mount  `json:"mounts,omitempty"`
 	Workspace    string   `json:"workspace,omitempty"` // directory to make when nothing is mounted there
+	User         string   `json:"user,omitempty"`      // whose home ~ is in the targets of mounts
+	Keep         int      `json:"keep,omitempty"`      // descriptor PID 1 keeps for the next daemon, 0: none
 	OwnNet       bool     `json:"ownNet"`              // a network namespace of its own
 	Groups       bool     `json:"groups"`              // setgroups is allowed
 	Bounding     uint64   `json:"bounding"`            // capability bits programs may have
@@ -144,9 +146,10 @@ type Setup struct {
 // Mount is one detached mount and where it goes.
 type Mount struct {
 	FD       int    `json:"fd"`
-	Target   string `json:"target"`
+	Target   string `json:"target"`             // absolute, or ~/… in the home of Setup.User
 	Root     bool   `json:"root,omitempty"`     // part of the image: read-only with ReadonlyRoot
 	ReadOnly bool   `json:"readOnly,omitempty"` // always read-only
+	Own      bool   `json:"own,omitempty"`      // Setup.User gets its top directory if that is root's
 }
 
 // Ready is the answer to Setup.
@@ -218,6 +221,7 @@ type Status struct {
 
 // Open opens a file as the sandbox sees it; the answer carries the descriptor.
 type Open struct {
+	Kept  bool   `json:"kept,omitempty"` // not a path: what Setup.Keep named
 	Path  string `json:"path"`
 	Flags int    `json:"flags"`
 	Mode  uint32 `json:"mode,omitempty"`

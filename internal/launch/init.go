@@ -279,6 +279,19 @@ func (in *Init) Open(ctx context.Context, path string, flags int, mode uint32) (
 	return os.NewFile(uintptr(fds[0]), path), nil
 }
 
+// Kept gives what PID 1 was told to keep at set-up.
+func (in *Init) Kept(ctx context.Context) (*os.File, error) {
+	_, fds, err := in.call(ctx, initproto.Message{Op: initproto.OpOpen, Open: &initproto.Open{Kept: true}})
+	if err != nil {
+		return nil, err
+	}
+	if len(fds) != 1 {
+		fdpass.CloseAll(fds)
+		return nil, initproto.ErrProtocol
+	}
+	return os.NewFile(uintptr(fds[0]), "kept"), nil
+}
+
 // Attach puts a detached mount into the running sandbox.
 func (in *Init) Attach(ctx context.Context, mnt *os.File, target string, readOnly bool) error {
 	m := initproto.Message{Op: initproto.OpAttach, Attach: &initproto.Mount{Target: target, ReadOnly: readOnly}}

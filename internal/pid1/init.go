@@ -18,6 +18,7 @@ type Init struct {
 	without []string     // fences the tests took away
 	tag     string       // of the next program; belongs to the fenced thread
 	null    int          // what programs without input read
+	kept    int          // descriptor for the next daemon, -1: none
 	watched []*execution // running programs; belongs to the fenced thread
 	stub    *os.File     // what spares are started from; belongs to the fenced thread
 

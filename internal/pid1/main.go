@@ -42,10 +42,17 @@ func prepare(conn *initproto.Conn) error {
 	if m.Op != initproto.OpSetup || m.Setup == nil {
 		return initproto.ErrProtocol
 	}
+	kept, err := keep(*m.Setup, fds)
+	if err != nil {
+		return err
+	}
 	thread, degraded, err := setUp(*m.Setup, fds)
 	var in *Init
 	if err == nil {
 		in, err = newInit(*m.Setup)
+	}
+	if err == nil {
+		in.kept = kept
 	}
 	if err != nil {
 		_ = conn.Write(initproto.Message{ID: m.ID, Op: initproto.OpReady, Error: wire(err)}) // we end anyway

@@ -20,12 +20,27 @@ func openInside(path string, flags int, mode uint32) (int, error) {
 
 // open answers the daemon's request for a file.
 func (in *Init) open(o initproto.Open) (int, error) {
+	if o.Kept {
+		fd, err := unix.FcntlInt(uintptr(in.kept), unix.F_DUPFD_CLOEXEC, 0)
+		return fd, fail("kept", "", err)
+	}
 	mode := o.Mode & 0o777
 	if o.Flags&(unix.O_CREAT|unix.O_TMPFILE) == 0 {
 		mode = 0
 	}
 	fd, err := openInside(o.Path, o.Flags, mode)
 	return fd, fail("open", o.Path, err)
+}
+
+// keep takes the descriptor that shall outlive the set-up.
+func keep(s initproto.Setup, fds []int) (int, error) {
+	if s.Keep <= 0 {
+		return -1, nil
+	}
+	if s.Keep >= len(fds) {
+		return -1, initproto.ErrProtocol
+	}
+	return unix.FcntlInt(uintptr(fds[s.Keep]), unix.F_DUPFD_CLOEXEC, 0)
 }
 
 // attachMount puts a detached mount into the running sandbox.

@@ -43,7 +43,7 @@ func (b *builder) attachMounts() error {
 				return fail("read-only", m.Target, err)
 			}
 		}
-		if err := b.attach(fd, m.Target); err != nil {
+		if err := b.attachFor(fd, m); err != nil {
 			return fail("attach", m.Target, err)
 		}
 	}

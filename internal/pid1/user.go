@@ -18,9 +18,14 @@ const maxPasswd = 1 << 20
 // resolveUser turns a name, uid or uid:gid into credentials, a home directory
 // and a login name, by the sandbox's own /etc/passwd.
 func resolveUser(user string) (cred *syscall.Credential, home, name string, err error) {
+	return resolveIn(user, readPasswd)
+}
+
+// resolveIn does it by another passwd file.
+func resolveIn(user string, passwd func() string) (cred *syscall.Credential, home, name string, err error) {
 	first, second, hasGID := strings.Cut(user, ":")
 	uid, numeric := parseID(first)
-	entry, found := findUser(first, uid, numeric)
+	entry, found := findUser(first, uid, numeric, passwd)
 	if !numeric && !found {
 		return nil, "", "", fail("user", user, unix.ENOENT)
 	}
@@ -52,11 +57,11 @@ type passwdEntry struct {
 }
 
 // findUser looks for a name, or for a uid if numeric. Root is known without a file.
-func findUser(name string, uid uint32, numeric bool) (passwdEntry, bool) {
+func findUser(name string, uid uint32, numeric bool, passwd func() string) (passwdEntry, bool) {
 	if name == "root" || (numeric && uid == 0) {
 		return passwdEntry{name: "root", home: "/root"}, true
 	}
-	for _, line := range strings.Split(readPasswd(), "\n") {
+	for _, line := range strings.Split(passwd(), "\n") {
 		f := strings.Split(line, ":")
 		if len(f) < 7 {
 			continue
@@ -98,6 +103,10 @@ func loginShell(uid uint32) string {
 // place must not hold PID 1 up.
 func readPasswd() string {
 	fd, err := openInside("/etc/passwd", unix.O_RDONLY, 0)
+	return readFile(fd, err)
+}
+
+func readFile(fd int, err error) string {
 	if err != nil {
 		return ""
 	}

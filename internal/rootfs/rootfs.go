@@ -42,6 +42,17 @@ type Params struct {
 	Stack     *Stack            // the layers of an image
 	Workspace *workspace.Source // nil for mode none
 	Driver    string            // of a workspace of mode overlay: Overlay or Copy
+	Memory    *os.File          // mount that upper/ and work/ lie in; nil: they lie in Dir
+	Empty     bool              // Memory holds nothing yet
+}
+
+// layers is where the directories lie that a sandbox writes into.
+func (p Params) layers(names ...string) string {
+	dir := p.Dir
+	if p.Memory != nil {
+		dir = mount.FDPath(int(p.Memory.Fd()))
+	}
+	return filepath.Join(append([]string{dir}, names...)...)
 }
 
 // Result is what PID 1 gets: Files[Root] is the root, Mounts name the others.
@@ -49,6 +60,7 @@ type Result struct {
 	Files  []*os.File
 	Mounts []initproto.Mount
 	NoRepo error // why the original cannot be shown, with the copy driver
+	Keep   int   // index of what PID 1 keeps for the next daemon, 0: nothing
 }
 
 // Prepare makes the directories a sandbox writes into. One that is started again
@@ -60,18 +72,21 @@ func (b *Builder) Prepare(ctx context.Context, p Params, fresh bool) error {
 			return err
 		}
 	}
+	if err := prepareMemory(p); err != nil {
+		return err
+	}
 	for _, t := range trees(p) {
-		if err := b.makeDir(filepath.Join(p.Dir, "upper", t.name), t.mode, p.IDBase); err != nil {
+		if err := b.makeDir(p.layers("upper", t.name), t.mode, p.IDBase); err != nil {
 			return err
 		}
-		if err := b.makeDir(filepath.Join(p.Dir, "work", t.name), 0o700, p.IDBase); err != nil {
+		if err := b.makeDir(p.layers("work", t.name), 0o700, p.IDBase); err != nil {
 			return err
 		}
 	}
 	if err := b.prepareCopy(ctx, p); err != nil {
 		return err
 	}
-	if !fresh {
+	if !fresh && !p.Empty {
 		return nil
 	}
 	if err := b.giveWorkspace(p); err != nil {
@@ -119,7 +134,7 @@ func (b *Builder) chown(p string, base uint32) error {
 
 // identify writes the files of /etc that differ between sandboxes.
 func (b *Builder) identify(p Params, name string) error {
-	etc := filepath.Join(p.Dir, "upper", "root", "etc")
+	etc := p.layers("upper", "root", "etc")
 	if err := b.makeDir(etc, 0o755, p.IDBase); err != nil {
 		return err
 	}
@@ -181,6 +196,9 @@ func (b *Builder) Build(ctx context.Context, p Params) (res *Result, err error) 
 			return res, err
 		}
 	}
+	if err := res.keep(p.Memory); err != nil {
+		return res, err
+	}
 	return res, b.addWorkspace(res, p)
 }
 
@@ -203,7 +221,7 @@ func (r *Result) put(m *os.File, at initproto.Mount) {
 func (b *Builder) add(res *Result, p Params, t tree) error {
 	var open opened
 	defer open.close()
-	layers := overlay.Layers{Upper: open.dir(filepath.Join(p.Dir, "upper", t.name)), Work: open.dir(filepath.Join(p.Dir, "work", t.name))}
+	layers := overlay.Layers{Upper: open.dir(p.layers("upper", t.name)), Work: open.dir(p.layers("work", t.name))}
 	for _, l := range t.lowers {
 		layers.Lowers = append(layers.Lowers, b.lower(&open, open.dir(l), idmap.Based(p.IDBase), idmap.Based(p.IDBase)))
 	}
@@ -236,6 +254,9 @@ func (b *Builder) lower(open *opened, dir *os.File, uids, gids idmap.Map) *os.Fi
 }
 
 func owned(p Params) (uids, gids idmap.Map) {
+	if p.Workspace.Ranged {
+		return idmap.Shifted(p.IDBase), idmap.Shifted(p.IDBase)
+	}
 	return idmap.Owned(p.Workspace.UID, p.OwnerUID, p.IDBase), idmap.Owned(p.Workspace.GID, p.OwnerGID, p.IDBase)
 }
 
@@ -261,8 +282,8 @@ func (b *Builder) idmapped(dir *os.File, recursive bool, uids, gids idmap.Map) (
 // of an overlay, read-only.
 func (b *Builder) addWorkspace(res *Result, p Params) error {
 	w := p.Spec.Workspace
-	if w.Mode == sandbox.ModeBind {
-		if err := b.bind(res, p, initproto.Mount{Target: w.Path}); err != nil {
+	if w.Mode == sandbox.ModeBind || w.Mode == sandbox.ModeVolume {
+		if err := b.bind(res, p, initproto.Mount{Target: w.Path, Own: w.Mode == sandbox.ModeVolume}); err != nil {
 			return err
 		}
 	}
@@ -304,19 +325,9 @@ func (b *Builder) original(res *Result, p Params) error {
 
 // bind makes the host's directory itself visible.
 func (b *Builder) bind(res *Result, p Params, at initproto.Mount) error {
-	var m *os.File
-	var err error
-	if b.Root {
-		uids, gids := owned(p)
-		m, err = b.idmapped(p.Workspace.Dir, true, uids, gids)
-	} else {
-		m, err = mount.Clone(int(p.Workspace.Dir.Fd()), "", true)
-	}
+	uids, gids := owned(p)
+	m, err := b.clone(p.Workspace.Dir, true, uids, gids)
 	if err != nil {
-		return err
-	}
-	if err := mount.SetAttr(int(m.Fd()), true, mount.NoSuid|mount.NoDev); err != nil {
-		m.Close()
 		return err
 	}
 	res.put(m, at)

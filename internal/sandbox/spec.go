@@ -5,8 +5,8 @@ import "time"
 // Mode says how a workspace relates to its source.
 type Mode string
 
-// The workspace modes. Clone and Volume are known by name so that asking for
-// them is answered with `unsupported` instead of `invalid`.
+// The workspace modes. Clone is known by name so that asking for it is answered
+// with `unsupported` instead of `invalid`.
 const (
 	ModeOverlay Mode = "overlay" // copy-on-write over Source
 	ModeBind    Mode = "bind"    // Source itself, read-write
@@ -53,6 +53,10 @@ type Spec struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	Metadata  map[string]any    `json:"metadata,omitempty"`
 	Review    Review            `json:"review,omitzero"`
+	Mounts    []Mount           `json:"mounts,omitempty"`
+	Persist   []string          `json:"persist,omitempty"` // below the home, kept for the project
+	Cache     []string          `json:"cache,omitempty"`   // shared, copy-on-write
+	Reserve   []string          `json:"reserve,omitempty"` // of the workspace's source, for nobody else
 
 	// ImageConfig is set when the sandbox is made; nil for the image host.
 	ImageConfig *ImageConfig `json:"imageConfig,omitempty"`
@@ -72,7 +76,7 @@ type ImageConfig struct {
 
 // Workspace is the project's files as the sandbox sees them.
 type Workspace struct {
-	Source string `json:"source,omitempty"` // absolute host directory
+	Source string `json:"source,omitempty"` // absolute host directory, or the name of a volume
 	Mode   Mode   `json:"mode"`
 	Path   string `json:"path"`           // absolute, inside
 	Repo   bool   `json:"repo,omitempty"` // overlay: the original, read-only, at /repo

@@ -56,7 +56,7 @@ func (s Spec) WithDefaults() Spec {
 func (s Spec) Validate() error {
 	for _, check := range []func(Spec) error{
 		validateName, validateWorkspace, validateImage, validateEnv,
-		validateNetwork, validateSecurity, validateLimits, validateUser, validateDriver, validateLabels, validateReview,
+		validateNetwork, validateSecurity, validateLimits, validateUser, validateDriver, validateLabels, validateReview, validateStorage,
 		func(s Spec) error { return s.Session.Validate() },
 	} {
 		if err := check(s); err != nil {
@@ -88,11 +88,16 @@ func validateWorkspace(s Spec) error {
 		if w.Source != "" {
 			return Errorf(Invalid, "workspace mode \"none\" takes no source")
 		}
-	case ModeClone, ModeVolume:
+	case ModeVolume:
+		if !ValidName(w.Source) {
+			return Errorf(Invalid, "workspace mode \"volume\" needs a name, not %.128q", w.Source).
+				WithHint("a name is 1 to 63 of a-z, 0-9 and -, and does not begin with -")
+		}
+	case ModeClone:
 		return Errorf(Unsupported, "workspace mode %q is not there yet", w.Mode).
-			WithHint("use overlay, bind or none")
+			WithHint("use overlay, bind, volume or none")
 	default:
-		return Errorf(Invalid, "unknown workspace mode %q", w.Mode).WithHint("one of overlay, bind, none")
+		return Errorf(Invalid, "unknown workspace mode %q", w.Mode).WithHint("one of overlay, bind, volume, none")
 	}
 	return validateMountPath(w.Path)
 }
@@ -186,8 +191,8 @@ func validateLimits(s Spec) error {
 	if l.PIDs > 0 && l.PIDs < 16 {
 		return Errorf(Invalid, "pids limit %d is below 16", l.PIDs)
 	}
-	if l.DiskBytes > 0 {
-		return Errorf(Unsupported, "disk limits are not there yet")
+	if l.DiskBytes > 0 && s.Upper != "tmpfs" {
+		return Errorf(Unsupported, "disk limits are not there yet").WithHint("with upper = \"tmpfs\" they hold")
 	}
 	return nil
 }
@@ -228,6 +233,12 @@ func validateDriver(s Spec) error {
 	}
 	if s.Upper != "disk" && s.Upper != "tmpfs" {
 		return Errorf(Invalid, "unknown upper %q", s.Upper).WithHint("disk or tmpfs")
+	}
+	if s.Upper == "tmpfs" && s.Driver == "copy" {
+		return Errorf(Invalid, "the copy driver needs upper = \"disk\"").WithHint("leave one of the two out")
+	}
+	if s.Upper == "tmpfs" && s.Limits.DiskBytes > 0 && s.Limits.DiskBytes < 1<<20 {
+		return Errorf(Invalid, "disk limit of %d bytes is below 1 MiB", s.Limits.DiskBytes).WithHint("write sizes as 512MiB or 4GiB")
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ type Engine interface {
 	Audit(ctx context.Context, ref string, limit int) ([]sandbox.AuditEntry, error)
 	GC(ctx context.Context, p engine.GCPolicy, actor string) (engine.Collection, error)
 	Reviewer
+	Volumes
 	Health(ctx context.Context) (engine.Health, error)
 }
 

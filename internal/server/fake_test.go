@@ -34,6 +34,7 @@ type fakeEngine struct {
 	approval engine.Approval
 	dropped  []string
 	changes  []changes.Change
+	shelf    string         // where named workspaces are
 	execs    chan *fakeExec // every exec that was started
 }
 

@@ -97,7 +97,7 @@ func (s *Server) writeFile(w http.ResponseWriter, r *http.Request) error {
 }
 
 // copyBody tells a client that broke off from a disk that is full.
-func copyBody(f *os.File, body *stallReader) error {
+func copyBody(f io.Writer, body *stallReader) error {
 	buf := make([]byte, 128<<10)
 	for {
 		n, err := body.Read(buf)

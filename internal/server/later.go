@@ -27,7 +27,7 @@ func later() []planned {
 		{"GET", api.Prefix + "/events"},
 		{"GET", "/metrics"},
 	}
-	for _, family := range []string{"/volumes", "/workspaces", "/pools", "/tokens"} {
+	for _, family := range []string{"/pools", "/tokens"} {
 		list = append(list, planned{"", api.Prefix + family}, planned{"", api.Prefix + family + "/{rest...}"})
 	}
 	return list

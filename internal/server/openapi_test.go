@@ -89,15 +89,19 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 		c.Terminals = newFakeTerminals(t, c.Engine.(*fakeEngine))
 		c.Images = &fakeImages{}
 	})
+	must(t, h.engine.makeShelf(t.TempDir()))
 	doc := document(t)
-	bodies := map[string]string{"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`, "discard": `{"files":["a"]}`}
+	bodies := map[string]string{
+		"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`, "discard": `{"files":["a"]}`,
+		"createVolume": `{"name":"box"}`, "createWorkspace": `{"name":"box"}`, "promoteCaches": `{"sandbox":"box"}`, "prune": `{"kind":"volumes"}`,
+	}
 	queries := map[string]string{"inspectImage": "?ref=x", "deleteImage": "?ref=x"}
 	checked := 0
 	for _, rt := range routes() {
 		if _, stream := rt.answer.(lines); stream || rt.answer == nil || rt.answer == (octets{}) {
 			continue
 		}
-		path := strings.NewReplacer("{id}", "box", "{n}", "0").Replace(rt.path)
+		path := strings.NewReplacer("{id}", "box", "{name}", "box", "{n}", "0").Replace(rt.path)
 		a := h.do(rt.method, api.Prefix+path+queries[rt.id], bodies[rt.id]).want(rt.status)
 		schema := at(t, doc, "paths", rt.path, strings.ToLower(rt.method), "responses", strconv.Itoa(rt.status), "content", "application/json", "schema")
 		var v any

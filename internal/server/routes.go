@@ -38,7 +38,7 @@ type octets struct{}
 
 func routes() []route {
 	return slices.Concat(sandboxRoutes(), execRoutes(), processRoutes(), fileRoutes(), terminalRoutes(),
-		diffRoutes(), reviewRoutes(), gcRoutes(), imageRoutes(), hostRoutes())
+		diffRoutes(), reviewRoutes(), gcRoutes(), imageRoutes(), volumeRoutes(), hostRoutes())
 }
 
 func sandboxRoutes() []route {
@@ -57,6 +57,7 @@ func sandboxRoutes() []route {
 		},
 		{
 			id: "deleteSandbox", method: "DELETE", path: "/sandboxes/{id}", summary: "Remove a sandbox",
+			query:  []param{{name: "purge", summary: "1: what is kept for its project too, unless another sandbox of it is left", kind: "string"}},
 			status: http.StatusNoContent, handle: (*Server).deleteSandbox,
 		},
 		{

@@ -123,7 +123,11 @@ func (s *Server) deleteSandbox(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Engine.Delete(r.Context(), id, actor(r)); err != nil {
+	remove := s.cfg.Engine.Delete
+	if r.URL.Query().Get("purge") == "1" {
+		remove = s.cfg.Engine.Purge
+	}
+	if err := remove(r.Context(), id, actor(r)); err != nil {
 		return err
 	}
 	return noContent(w)

@@ -47,6 +47,7 @@ func specOf(req api.CreateRequest) (sandbox.Spec, error) {
 		return spec, err
 	}
 	spec.Review = reviewOf(req.Review)
+	storageOf(req, &spec)
 	spec = spec.WithDefaults()
 	return spec, spec.Validate()
 }
@@ -58,14 +59,12 @@ func refusePlanned(req api.CreateRequest) error {
 		name string
 		set  bool
 	}{
-		{"mounts", len(req.Mounts) > 0},
 		{"ttl", req.TTL != 0},
 		{"idleTimeout", req.IdleTimeout != 0},
 		{"network.allow", n != nil && len(n.Allow) > 0},
 		{"network.deny", n != nil && len(n.Deny) > 0},
 		{"network.publish", n != nil && len(n.Publish) > 0},
 		{"workspace.commit", w != nil && w.Commit != ""},
-		{"workspace.reserve", w != nil && len(w.Reserve) > 0},
 	} {
 		if f.set {
 			return notYet(f.name)

@@ -16,13 +16,14 @@ func sandboxOf(v engine.View) api.Sandbox {
 	out := api.Sandbox{
 		ID: string(v.ID), Name: s.Name, Status: string(v.Status), ReviewStatus: v.ReviewStatus,
 		Image: s.Image, Driver: v.Driver, DriverReason: v.DriverReason,
-		Workspace: workspaceView(s.Workspace), MergedDir: v.MergedDir,
+		Workspace: workspaceView(s.Workspace, s.Reserve), MergedDir: v.MergedDir,
 		Network:  api.Network{Mode: string(s.Network)},
 		Limits:   limitsView(s.Limits),
 		Security: api.Security{Seccomp: s.Security.Seccomp, ReadonlyRoot: s.Security.ReadonlyRoot, Optional: s.Security.Optional},
 		Agent:    api.Agent{Command: s.Agent.Command, Args: s.Agent.Args, User: s.Agent.User},
 		Env:      slices.Sorted(maps.Keys(s.Env)),
 		Owner:    s.Owner, Labels: s.Labels, Metadata: s.Metadata,
+		Mounts: mountsView(s.Mounts), Persist: s.Persist, Cache: s.Cache, Upper: upperView(s.Upper),
 		Degraded: make([]api.Degraded, 0, len(v.Degraded)),
 		PID:      v.PID, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, StoppedAt: v.StoppedAt, Version: v.Version,
 	}
@@ -36,8 +37,8 @@ func sandboxOf(v engine.View) api.Sandbox {
 	return out
 }
 
-func workspaceView(w sandbox.Workspace) api.Workspace {
-	out := api.Workspace{Source: w.Source, Mode: string(w.Mode), Path: w.Path}
+func workspaceView(w sandbox.Workspace, reserve []string) api.Workspace {
+	out := api.Workspace{Source: w.Source, Mode: string(w.Mode), Path: w.Path, Reserve: reserve}
 	if w.Mode == sandbox.ModeOverlay {
 		out.Repo = &w.Repo
 	}

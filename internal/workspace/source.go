@@ -25,6 +25,12 @@ type Source struct {
 	Path     string // without links
 	UID, GID uint32
 	Mode     fs.FileMode
+	Ranged   bool // a named workspace: files of real root's belong to the range idmap.Volumes
+}
+
+// Named is the directory of a named workspace.
+func Named(dir *os.File) *Source {
+	return &Source{Dir: dir, Path: dir.Name(), Mode: 0o755, Ranged: true}
 }
 
 // Open resolves and checks a directory. home is COOP_HOME.

@@ -276,3 +276,7 @@ func mode(m uint32) fs.FileMode {
 	}
 	return out
 }
+
+// Path opens whatever a path names, a link at its end included, for looking and
+// mounting only (O_PATH): nothing happens to it.
+func Path(dir *os.File, path string) (*os.File, error) { return open(dir, path, unix.O_PATH) }

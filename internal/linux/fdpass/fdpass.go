@@ -183,3 +183,12 @@ func Pipe(input bool) (ours *os.File, theirs int, err error) {
 	}
 	return os.NewFile(uintptr(here), "pipe"), there, nil
 }
+
+// Share gives a second descriptor of the same open file, of whatever kind.
+func Share(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("dup", err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}

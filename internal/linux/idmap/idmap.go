@@ -120,3 +120,12 @@ func (m Map) Sys() []syscall.SysProcIDMap {
 	}
 	return out
 }
+
+// Volumes is where the ids of files begin that outlive sandboxes of real root:
+// the last range, which no sandbox gets. On disk such a file belongs to nobody of
+// the host and to no sandbox; each sees it through a mount that shifts the range
+// to its own.
+const Volumes = First + maxSlots*Range
+
+// Shifted maps the whole range of Volumes to that of a sandbox at base.
+func Shifted(base uint32) Map { return Map{{Volumes, base, Range}} }
