@@ -88,6 +88,9 @@ func (b *Builder) Prepare(ctx context.Context, p Params, fresh bool) error {
 	if !fresh && !p.Empty {
 		return nil
 	}
+	if err := b.makeEmpty(p); err != nil {
+		return err
+	}
 	return b.identify(p, p.Spec.Name)
 }
 
