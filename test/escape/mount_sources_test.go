@@ -68,7 +68,7 @@ func mountLinks() attack {
 		Proves: "a mount of a volume is never led elsewhere by what an upper layer holds",
 		Drive: func(t *testing.T, b *box) error {
 			var a attempts
-			a.try("link", mountsElsewhere(t, b, "mv /srv /old && ln -s /etc /srv"))
+			a.try("link", mountsElsewhere(t, b, "mv /place /old && ln -s /etc /place"))
 			a.try("passwd", mountsElsewhere(t, b, "sed -i 's,^daemon:.*,daemon:x:1:1::/proc/self:/bin/sh,' /etc/passwd && grep -q self /etc/passwd"))
 			return a.result()
 		},
@@ -79,7 +79,7 @@ func mountLinks() attack {
 }
 
 func mountsElsewhere(t *testing.T, b *box, script string) error {
-	id := b.home.Create(t, "--workspace", b.dir, "--volume", "links:/srv/volume", "--user", "daemon")
+	id := b.home.Create(t, "--workspace", b.dir, "--volume", "links:/place/volume", "--user", "daemon")
 	if r := b.home.Coop(t, "exec", "-u", "root", id, "--", "sh", "-c", script); r.Code != 0 {
 		t.Fatalf("%s: %s", script, r.Stderr)
 	}
