@@ -309,7 +309,6 @@ func TestSupported(t *testing.T) {
 		"[packages]\napt = [\"x\"]\n":   ":2:7: packages.apt needs a real image, not the host's system",
 		"[agent]\ninstall = \"x\"\n":    ":2:11: agent.install is not there yet",
 		"[review]\ncheck = \"make\"\n":  ":2:9: review.check is not there yet",
-		"[driver]\nupper = \"tmpfs\"\n": ":2:9: driver.upper is not there yet",
 		"[driver]\nupper = \"disk\"\n":  "",
 		"[review]\ncheck = \"\"\n":      "",
 		"[cache]\npaths = []\n[session]\npersist = []\n[packages]\napt = []\n[setup]\nrun = []\n": "",

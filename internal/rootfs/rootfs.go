@@ -91,6 +91,9 @@ func (b *Builder) Prepare(ctx context.Context, p Params, fresh bool) error {
 	if err := b.makeEmpty(p); err != nil {
 		return err
 	}
+	if err := b.makeHome(p); err != nil {
+		return err
+	}
 	return b.identify(p, p.Spec.Name)
 }
 

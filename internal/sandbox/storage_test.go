@@ -13,8 +13,11 @@ func TestStorageAccepts(t *testing.T) {
 		"cache":            {Cache: []string{"~/.npm", "/var/cache/apt/archives", "~/.npms"}},
 		"reserve":          {Workspace: Workspace{Source: "/p"}, Reserve: []string{"src", "docs/x", "."}},
 		"mounts": {Mounts: []Mount{
-			{Source: "data", Target: "/data", Seed: "/seed"}, {Source: "/etc/ssl", Target: "/etc/ssl"}, {Source: "/h/.gitconfig", Target: "~/.gitconfig"},
-			{Source: "/x", Target: "/workspace/sub"}, {Source: "/y", Target: "/procs"},
+			{Source: "data", Target: "/data", Seed: "/seed"},
+			{Source: "/etc/ssl", Target: "/etc/ssl"},
+			{Source: "/h/.gitconfig", Target: "~/.gitconfig"},
+			{Source: "/x", Target: "/workspace/sub"},
+			{Source: "/y", Target: "/procs"},
 		}},
 		"tmpfs with a size": {Upper: "tmpfs", Limits: Limits{DiskBytes: 1 << 20}},
 	} {

@@ -90,8 +90,10 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 	})
 	must(t, h.engine.makeShelf(t.TempDir()))
 	doc := document(t)
-	bodies := map[string]string{"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`, "discard": `{"files":["a"]}`,
-		"createVolume": `{"name":"box"}`, "createWorkspace": `{"name":"box"}`, "promoteCaches": `{"sandbox":"box"}`, "prune": `{"kind":"volumes"}`}
+	bodies := map[string]string{
+		"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`, "discard": `{"files":["a"]}`,
+		"createVolume": `{"name":"box"}`, "createWorkspace": `{"name":"box"}`, "promoteCaches": `{"sandbox":"box"}`, "prune": `{"kind":"volumes"}`,
+	}
 	checked := 0
 	for _, rt := range routes() {
 		if rt.answer == nil || rt.answer == (octets{}) {
