@@ -89,8 +89,10 @@ func (b *Builder) Prepare(ctx context.Context, p Params, fresh bool) error {
 	if !fresh && !p.Empty {
 		return nil
 	}
-	if err := b.giveWorkspace(p); err != nil {
-		return err
+	for _, step := range []func(Params) error{b.giveWorkspace, b.makeEmpty, b.makeHome} {
+		if err := step(p); err != nil {
+			return err
+		}
 	}
 	if err := b.identify(p, p.Spec.Name); err != nil || p.Stack == nil {
 		return err
@@ -103,7 +105,7 @@ func (b *Builder) giveWorkspace(p Params) error {
 	if !b.Root || p.Spec.Workspace.Mode != sandbox.ModeOverlay {
 		return nil
 	}
-	return os.Lchown(filepath.Join(p.Dir, "upper", "workspace"), int(p.IDBase+p.OwnerUID), int(p.IDBase+p.OwnerGID))
+	return os.Lchown(p.layers("upper", "workspace"), int(p.IDBase+p.OwnerUID), int(p.IDBase+p.OwnerGID))
 }
 
 // makeDir makes a directory of the sandbox's root with exactly this mode. One

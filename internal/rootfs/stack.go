@@ -1,16 +1,12 @@
 package rootfs
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 
 	"github.com/coop-dev/coop/internal/linux/idmap"
 	"github.com/coop-dev/coop/internal/linux/mount"
-	"github.com/coop-dev/coop/internal/sandbox"
 )
 
 // Stack is an image's layers: directories of Dir, the topmost first. An image
@@ -40,33 +36,13 @@ func (b *Builder) stack(open *opened, p Params) []*os.File {
 }
 
 // complete puts into the upper layer what an image may lack and a sandbox needs:
-// name servers, and a workspace where none is mounted. Mount points are made by
-// PID 1.
+// name servers. Mount points are made by PID 1.
 func (b *Builder) complete(p Params) error {
-	root := filepath.Join(p.Dir, "upper", "root")
-	if text, err := os.ReadFile("/etc/resolv.conf"); err == nil { // a host without one has none to offer
-		if err := b.put(filepath.Join(root, "etc", "resolv.conf"), text, p.IDBase); err != nil {
-			return err
-		}
+	text, err := os.ReadFile("/etc/resolv.conf")
+	if err != nil {
+		return nil //nolint:nilerr // a host without one has none to offer
 	}
-	if p.Spec.Workspace.Mode != sandbox.ModeNone {
-		return nil
-	}
-	dir := root
-	for part := range strings.SplitSeq(strings.Trim(p.Spec.Workspace.Path, "/"), "/") {
-		dir = filepath.Join(dir, part)
-		if err := b.makeDir(dir, 0o755, p.IDBase); err != nil {
-			return err
-		}
-	}
-	if p.OwnerUID == 0 {
-		return nil
-	}
-	err := os.Lchown(dir, int(p.IDBase+p.OwnerUID), int(p.IDBase+p.OwnerGID))
-	if errors.Is(err, syscall.EINVAL) {
-		return nil // that user has no id here; who starts a program as it is told
-	}
-	return err
+	return b.put(p.layers("upper", "root", "etc", "resolv.conf"), text, p.IDBase)
 }
 
 // put writes a file of the sandbox's root.

@@ -6,7 +6,7 @@ func attacks() []attack {
 		// Runtime
 		pid1Exe(), runtimeOverwrite(), runtimeChmod(), leakedDescriptors(), workdirMagicLink(), workdirDescriptor(),
 		pid1Look(), pid1Ptrace(), pid1Memory(), pid1Signals(), pid1SignalRace(), killEverything(), pid1Limits(), pid1Starve(),
-		pid1Affinity(), pid1OOM(), daemonAutogroup(), forgedExit(), initSocket(), mountTargets(), maskedWrite(),
+		pid1Affinity(), pid1OOM(), daemonAutogroup(), forgedExit(), initSocket(), mountTargets(), mountSources(), mountLinks(), maskedWrite(),
 		leversHostNetwork(), maskedRead(), floodDaemon(),
 		// Kernel surface
 		unshareUser(), unshareOther(), unshareCgroup(), cloneUser(), cloneOther(), clone3(), setns(), mountAPI(),
@@ -16,9 +16,9 @@ func attacks() []attack {
 		ptraceSibling(),
 		// Ids
 		capabilities(), regainCapability(), noNewPrivs(), setuidBinary(), fileCapabilities(), groups(), hostRoot(),
-		bindOwner(), bindSetuid(), otherIDs(), otherIDsBind(), hostSecrets(), hostProcesses(),
+		bindOwner(), bindSetuid(), volumeOwner(), otherIDs(), otherIDsBind(), hostSecrets(), hostProcesses(),
 		// Sockets and IPC
-		hostSockets(), bindSocket(), overlaySocket(), repoLocks(), abstractSocket(), hostLoopback(), interfaces(), anySocket(),
+		hostSockets(), bindSocket(), overlaySocket(), repoLocks(), shownSocket(), abstractSocket(), hostLoopback(), interfaces(), anySocket(),
 		environment(), hostKeys(), sysvIPC(), posixIPC(), coopHome(), homeInWorkspace(), devices(),
 	}
 }
