@@ -130,6 +130,7 @@ type Setup struct {
 	Workspace    string   `json:"workspace,omitempty"` // directory to make when nothing is mounted there
 	OwnNet       bool     `json:"ownNet"`              // a network namespace of its own
 	Groups       bool     `json:"groups"`              // setgroups is allowed
+	OneID        bool     `json:"oneId,omitempty"`     // changes of owner and identity are answered, not made
 	Bounding     uint64   `json:"bounding"`            // capability bits programs may have
 	Seccomp      []byte   `json:"seccomp,omitempty"`
 	Optional     []string `json:"optional,omitempty"` // fences that may be missing
