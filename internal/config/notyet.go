@@ -7,13 +7,6 @@ import "github.com/coop-dev/coop/api"
 // change that brings its feature. Defaults do not count: only what a file sets.
 func notYet() []later {
 	return []later{
-		{"packages.apt", func(c *Config) bool { return len(c.Packages.Apt) > 0 }},
-		{"packages.apk", func(c *Config) bool { return len(c.Packages.Apk) > 0 }},
-		{"packages.dnf", func(c *Config) bool { return len(c.Packages.Dnf) > 0 }},
-		{"packages.npm", func(c *Config) bool { return len(c.Packages.Npm) > 0 }},
-		{"packages.pip", func(c *Config) bool { return len(c.Packages.Pip) > 0 }},
-		{"setup.run", func(c *Config) bool { return len(c.Setup.Run) > 0 }},
-		{"agent.install", func(c *Config) bool { return c.Agent.Install != "" }},
 		{"session.persist", func(c *Config) bool { return len(c.Session.Persist) > 0 }},
 		{"review.deny", func(c *Config) bool { return len(c.Review.Deny) > 0 }},
 		{"review.flag", func(c *Config) bool { return len(c.Review.Flag) > 0 }},

@@ -14,7 +14,7 @@ import (
 func (c *Config) Request() api.CreateRequest {
 	req := api.CreateRequest{
 		Workspace: c.workspace(), Network: c.network(), Limits: c.limits(), Security: c.security(),
-		Agent: c.agent(), Session: c.session(),
+		Agent: c.agent(), Session: c.session(), Build: c.Build(),
 	}
 	if c.IsSet("base.image") {
 		req.Image = c.image()

@@ -39,7 +39,7 @@ type Params struct {
 	OwnerUID  uint32 // inside: whom the workspace belongs to
 	OwnerGID  uint32
 	Image     *hostimage.Image  // the host's system, or
-	Stack     *Stack            // the layers of an image
+	Stack     *Stack            // the layers of an image; with Image those of a base over it
 	Workspace *workspace.Source // nil for mode none
 	Driver    string            // of a workspace of mode overlay: Overlay or Copy
 }
@@ -74,7 +74,7 @@ func (b *Builder) Prepare(ctx context.Context, p Params, fresh bool) error {
 	if !fresh {
 		return nil
 	}
-	if err := b.identify(p, p.Spec.Name); err != nil || p.Stack == nil {
+	if err := b.identify(p, p.Spec.Name); err != nil || p.Image != nil {
 		return err
 	}
 	return b.complete(p)
@@ -143,7 +143,7 @@ func trees(p Params) []tree {
 // systemTrees are the sandbox's system: one tree for an image, one for each part
 // of the host.
 func systemTrees(p Params) []tree {
-	if p.Stack != nil {
+	if p.Image == nil {
 		return []tree{{name: "root", target: "/", mode: 0o755, stacked: true}}
 	}
 	list := []tree{{name: "root", target: "/", mode: 0o755, lowers: []string{p.Image.Skeleton}}}
@@ -198,6 +198,9 @@ func (b *Builder) add(res *Result, p Params, t tree) error {
 	}
 	if t.stacked {
 		layers.Lowers = b.stack(&open, p)
+	}
+	if p.Image != nil && p.Stack != nil && t.name != "workspace" {
+		layers.Lowers = append(b.overHost(&open, p, t.name), layers.Lowers...)
 	}
 	if t.name == "workspace" {
 		uids, gids := owned(p)

@@ -54,6 +54,8 @@ type Spec struct {
 	Metadata  map[string]any    `json:"metadata,omitempty"`
 	Review    Review            `json:"review,omitzero"`
 
+	Build *Build `json:"build,omitempty"` // the base of Image that this makes; nil or empty: Image itself
+
 	// ImageConfig is set when the sandbox is made; nil for the image host.
 	ImageConfig *ImageConfig `json:"imageConfig,omitempty"`
 }
@@ -64,6 +66,8 @@ type ImageConfig struct {
 	Digest     string   `json:"digest"`
 	Env        []string `json:"env,omitempty"`
 	WorkingDir string   `json:"workingDir,omitempty"`
+	Base       bool     `json:"base,omitempty"`     // it was built here
+	OverHost   bool     `json:"overHost,omitempty"` // its layers, if it has any, lie over the host's system
 
 	// InsteadOf is the user the image names where programs run as root instead,
 	// because there is one id only.

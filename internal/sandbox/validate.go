@@ -55,7 +55,7 @@ func (s Spec) WithDefaults() Spec {
 // It expects a Spec WithDefaults.
 func (s Spec) Validate() error {
 	for _, check := range []func(Spec) error{
-		validateName, validateWorkspace, validateImage, validateEnv,
+		validateName, validateWorkspace, validateImage, validateBuild, validateEnv,
 		validateNetwork, validateSecurity, validateLimits, validateUser, validateDriver, validateLabels, validateReview,
 		func(s Spec) error { return s.Session.Validate() },
 	} {
