@@ -179,17 +179,18 @@ func (b *build) reference() string {
 // keepLogs is how many logs of builds stay.
 const keepLogs = 20
 
-// openLog begins the log of a build: builds/TIME-KEY.log, the newest of them.
+// openLog begins the log of a build: builds/TIME-KEY-….log, the newest of them.
 func (b *build) openLog() (end func(), err error) {
 	dir := filepath.Join(b.e.Home, "builds")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, diskError(err)
 	}
-	b.log = filepath.Join(dir, time.Now().UTC().Format("20060102T150405.000")+"-"+b.plan.config()[:12]+".log")
-	f, err := os.OpenFile(b.log, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	name := time.Now().UTC().Format("20060102T150405.000") + "-" + b.plan.config()[:12] + "-*.log"
+	f, err := os.CreateTemp(dir, name) // two builds may begin at the same moment
 	if err != nil {
 		return nil, diskError(err)
 	}
+	b.log = f.Name()
 	b.out = &base.Output{Log: f, Note: func(err error) { b.e.Log.Warn("write log of build", "path", b.log, "err", err) }}
 	sweepLogs(dir)
 	return func() {

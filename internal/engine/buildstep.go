@@ -13,9 +13,6 @@ import (
 	"github.com/coop-dev/coop/internal/sandbox"
 )
 
-// labelBuild marks the sandboxes of builds, with the layer they make.
-const labelBuild = "coop.build"
-
 // make runs one step in a sandbox and turns what it wrote into a layer.
 func (b *build) make(ctx context.Context, i int, layer string, about image.Built) error {
 	v, err := b.sandbox(ctx, i, layer)
@@ -40,7 +37,10 @@ func (b *build) make(ctx context.Context, i int, layer string, about image.Built
 // host's network and no files of the host's. One that an earlier try left under
 // its name goes.
 func (b *build) sandbox(ctx context.Context, i int, layer string) (View, error) {
-	config := &sandbox.ImageConfig{Digest: b.plan.parent.Digest, Env: b.plan.parent.Config.Env, OverHost: b.req.Image == sandbox.DefaultImage}
+	config := &sandbox.ImageConfig{
+		Digest: b.plan.parent.Digest, Env: b.plan.parent.Config.Env,
+		OverHost: b.req.Image == sandbox.DefaultImage, Makes: layer,
+	}
 	if i > 0 {
 		img, err := b.enter(i, "")
 		if err != nil {
@@ -51,9 +51,9 @@ func (b *build) sandbox(ctx context.Context, i int, layer string) (View, error) 
 	spec := sandbox.Spec{
 		Name: "build-" + layer[:8], Image: b.req.Image, Network: sandbox.NetworkHost,
 		Workspace: sandbox.Workspace{Mode: sandbox.ModeNone}, Agent: sandbox.Agent{User: sandbox.DefaultUser},
-		Limits: b.req.Limits, Labels: map[string]string{labelBuild: layer},
+		Limits: b.req.Limits,
 	}
-	if old, err := b.e.Get(ctx, spec.Name); err == nil && old.Spec.Labels[labelBuild] == layer {
+	if old, err := b.e.Get(ctx, spec.Name); err == nil && old.Spec.ImageConfig != nil && old.Spec.ImageConfig.Makes == layer {
 		if err := b.e.Delete(ctx, string(old.ID), b.req.Actor); err != nil {
 			return View{}, err
 		}
@@ -101,6 +101,9 @@ func shownProgram(c base.Command) string {
 
 // failed says how a step ended and where to look.
 func (b *build) failed(i int, v View, how string, cause error) error {
+	if err := b.e.keepFailed(v.ID); err != nil {
+		b.e.Log.Error("keep sandbox of failed step", "sandbox", v.ID, "err", err)
+	}
 	code := sandbox.Conflict // with what the step expected
 	if cause != nil {
 		code = sandbox.CodeOf(cause)

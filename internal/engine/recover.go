@@ -55,6 +55,7 @@ func (e *Engine) Recover(ctx context.Context) (Found, error) {
 		return found, context.Cause(ctx)
 	}
 	e.recoverReviews(ctx)
+	e.recoverBuilds(ctx, known)
 	if err := e.strays(ctx, known, &found); err != nil {
 		return found, err
 	}

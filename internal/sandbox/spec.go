@@ -69,6 +69,11 @@ type ImageConfig struct {
 	Base       bool     `json:"base,omitempty"`     // it was built here
 	OverHost   bool     `json:"overHost,omitempty"` // its layers, if it has any, lie over the host's system
 
+	// Makes is the layer that a sandbox of a build is there for, and Failed says
+	// that its step failed: then it is kept for whoever wants to look.
+	Makes  string `json:"makes,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+
 	// InsteadOf is the user the image names where programs run as root instead,
 	// because there is one id only.
 	InsteadOf string `json:"insteadOf,omitempty"`
