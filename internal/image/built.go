@@ -137,12 +137,12 @@ func (s *Store) UseBase(config string) (img Image, release func(), ok bool) {
 // DropUnused forgets bases that nobody named and nobody uses: the states between
 // the steps of a build. Their layers stay for the next build.
 func (s *Store) DropUnused(ctx context.Context, digests []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	used, err := s.InUse(ctx)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, d := range digests {
 		img := s.images[d]
 		if img == nil || img.Base == nil || len(used[d]) > 0 || s.pins[d] > 0 || s.hasName(d) {
