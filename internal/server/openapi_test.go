@@ -85,11 +85,13 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 		c.Doctor = func(context.Context) ([]api.Check, error) {
 			return []api.Check{{Name: "x", OK: true, Detail: "d"}}, nil
 		}
+		c.Bases = &fakeBases{}
 		c.Checks = func() []api.Check { return []api.Check{{Name: "y"}} }
 		c.Terminals = newFakeTerminals(t, c.Engine.(*fakeEngine))
 	})
 	doc := document(t)
 	bodies := map[string]string{"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`, "discard": `{"files":["a"]}`}
+	bodies["baseStatus"] = `{"build":{"run":["x"]}}`
 	checked := 0
 	for _, rt := range routes() {
 		if rt.answer == nil || rt.answer == (octets{}) {
