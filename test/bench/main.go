@@ -4,6 +4,7 @@
 //
 //	go run ./test/bench -coop bin/coop [-n 100]
 //	go run ./test/bench -coop bin/coop -terminals [-n 100]
+//	go run ./test/bench -coop bin/coop -bases [-n 100]
 //	go run ./test/bench -coop bin/coop -projects 1000000 [-n 20]
 package main
 
@@ -22,10 +23,17 @@ func main() {
 	n := flag.Int("n", 100, "interleaved rounds")
 	large := flag.Int("projects", 0, "instead: create and diff on projects of up to this many files")
 	terms := flag.Bool("terminals", false, "instead: terminals")
+	ofBases := flag.Bool("bases", false, "instead: bases")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *coop, *n, *large, *terms); err != nil {
+	err := error(nil)
+	if *ofBases {
+		err = runBases(ctx, *coop, *n)
+	} else {
+		err = run(ctx, *coop, *n, *large, *terms)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
