@@ -7,7 +7,7 @@ INIT    := internal/launch/initbin/embed/coop-init
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 export CGO_ENABLED = 0
 
-.PHONY: build test demo bench bench-projects lint clean
+.PHONY: build test test-debian demo bench bench-projects lint clean
 
 build:
 	go build -trimpath -ldflags '-s -w' -o $(INIT) ./cmd/coop-init
@@ -18,6 +18,10 @@ build:
 test: build
 	bash test/run.sh
 
+# Packages in a real Debian, as ordinary users; needs root and a mirror.
+test-debian: build
+	bash test/debian.sh
+
 demo: build
 	bash test/demo.sh
 
@@ -26,6 +30,7 @@ N ?= 100
 bench: build
 	go run ./test/bench -coop bin/coop -n $(N)
 	go run ./test/bench -coop bin/coop -images -n $(N)
+	go run ./test/bench -coop bin/coop -bases -n $(N)
 
 # Create and diff on projects of up to a million files; takes a quarter of an hour.
 bench-projects: build

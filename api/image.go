@@ -20,6 +20,8 @@ type Image struct {
 	DiskBytes  int64        `json:"diskBytes"` // of its layers here, shared ones included
 	Sandboxes  []string     `json:"sandboxes"` // who uses it
 	Notes      []string     `json:"notes,omitempty"`
+	Role       string       `json:"role,omitempty"` // "base": built here
+	Base       *ImageBase   `json:"base,omitempty"`
 
 	// Raw is the image's own configuration as it came; only from inspect.
 	Raw json.RawMessage `json:"raw,omitempty"`

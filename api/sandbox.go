@@ -9,6 +9,7 @@ type CreateRequest struct {
 	ScopePath   string            `json:"scopePath,omitempty"`
 	Workspace   *Workspace        `json:"workspace,omitempty"`
 	Image       string            `json:"image,omitempty"`
+	Build       *Build            `json:"build,omitempty"` // use the base that was built from Image with this
 	Env         map[string]string `json:"env,omitempty"`
 	Network     *Network          `json:"network,omitempty"`
 	Limits      *Limits           `json:"limits,omitempty"`
@@ -100,6 +101,7 @@ type Sandbox struct {
 	Status       string            `json:"status"`
 	ReviewStatus string            `json:"reviewStatus"`
 	Image        string            `json:"image"`
+	Base         string            `json:"base,omitempty"` // digest of the base it was made from
 	Driver       string            `json:"driver"`
 	DriverReason string            `json:"driverReason,omitempty"`
 	Workspace    Workspace         `json:"workspace"`

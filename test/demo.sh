@@ -2,11 +2,13 @@
 # Coop's main job on a sample project, step by step, with the time each takes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+repo=$PWD
 coop=$PWD/bin/coop
 work=$(mktemp -d /tmp/coop-demo.XXXXXX)
 export COOP_HOME=$work/home
 clean() {
 	"$coop" -q rm -f --all >/dev/null 2>&1 || true
+	"$coop" -q image prune -a >/dev/null 2>&1 || true
 	"$coop" -q shutdown >/dev/null 2>&1 || true
 	rm -rf "$work"
 }
@@ -82,3 +84,35 @@ step "so that nothing else is different" grep -n "str(p)" shop.py
 step "Who did this" coop log shop.py
 step "Gone, with everything it made" coop rm demo
 step "Nothing is left" coop ls
+
+# Part two: an image from a registry, a base built over it, sandboxes of that. The
+# registry is a small program on this machine, its image made of tools that are
+# installed here.
+(cd "$repo" && go build -o "$work/registry" ./test/registry)
+coproc REGISTRY { exec "$work/registry"; }
+registry=$REGISTRY_PID
+read -r image <&"${REGISTRY[0]}"
+mkdir "$work/tools" && cd "$work/tools"
+printf '[base]\nimage = "%s"\n' "$image" >coop.toml
+cat >>coop.toml <<'TOML'
+[setup]
+run = [
+  """printf '#!/bin/sh\\necho "$GREETING, as $(id -un)"\\n' >/bin/greet""",
+  "chmod 755 /bin/greet",
+]
+TOML
+# not_built: what a sandbox says whose base is missing.
+not_built() { coop run -- greet || printf '  exit status %d\n' $?; }
+
+step "An image comes from a registry, every byte verified" coop image pull "$image"
+step "Without its base a sandbox does not start, and says what to do" not_built
+step "The base is built, each step a layer" coop rebuild
+step "Nothing has changed: nothing runs" coop rebuild
+step "A sandbox of it" coop run -- greet
+sed -i 's|^]$|  "echo two >/version",\n]|' coop.toml
+step "One step more: only that one runs" coop rebuild
+step "and sandboxes have it" coop run -- cat /version
+step "What there is" coop image ls
+step "Gone" coop image prune -a
+exec {REGISTRY[1]}>&-
+wait "$registry"

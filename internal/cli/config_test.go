@@ -142,8 +142,6 @@ func TestConfigErrors(t *testing.T) {
 	w.want(t, 2, "", said, "create")
 	w.want(t, 125, "", said, "run", "--", "true")
 	w.want(t, 2, "", "coop: nowhere.toml: no such file or directory\n", "--config", "nowhere.toml", "create")
-	writeFile(t, "coop.toml", "[setup]\nrun = [\"make\"]\n")
-	w.want(t, 1, "", "coop: coop.toml:2:7: setup.run is not there yet\nhint: take it out; a newer coop may have it\n", "create")
 	writeFile(t, "coop.toml", "[env]\nA = \"$COOP_TEST_NEVER_SET\"\n")
 	w.want(t, 2, "", "coop: coop.toml:2:5: env.A: COOP_TEST_NEVER_SET is not set here\nhint: export COOP_TEST_NEVER_SET, or write ${COOP_TEST_NEVER_SET:-} where it may be missing\n", "create")
 	if n := len(w.daemon.Creates()); n != 0 {

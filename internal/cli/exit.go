@@ -17,6 +17,7 @@ import (
 //	usageError                    2                  2
 //	cancelled by a signal         130                130
 //	stdout closed (EPIPE)         141                141
+//	details.exit 5, not built     5                  5
 //	details.exitCode 126, 127     –                  that
 //	unreachable, lost, no answer  4                  125
 //	*api.Error                    api.Codes          125, timeout 124
@@ -59,7 +60,7 @@ func exitStatus(err error) int {
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, client.ErrLost), errors.Is(err, context.DeadlineExceeded):
 		return api.ExitUnreachable
 	case errors.As(err, &failure):
-		return codeExit(failure.Code)
+		return failureExit(failure)
 	case errors.As(err, &bad):
 		return codeExit(bad.Code)
 	}
@@ -105,6 +106,9 @@ func commandExit(err error) int {
 	if !errors.As(err, &failure) {
 		return api.ExitCoopFailed
 	}
+	if notBuilt(failure) {
+		return api.ExitNotBuilt
+	}
 	switch code, _ := failure.Details["exitCode"].(float64); { // JSON numbers are float64
 	case code == api.ExitCannotExec, code == api.ExitNoCommand:
 		return int(code)
@@ -112,6 +116,20 @@ func commandExit(err error) int {
 		return api.ExitTimeout
 	}
 	return api.ExitCoopFailed
+}
+
+// failureExit is codeExit, but for the one failure that has a status of its own.
+func failureExit(failure *api.Error) int {
+	if notBuilt(failure) {
+		return api.ExitNotBuilt
+	}
+	return codeExit(failure.Code)
+}
+
+// notBuilt reports whether a base is missing.
+func notBuilt(failure *api.Error) bool {
+	status, _ := failure.Details["exit"].(float64)
+	return status == api.ExitNotBuilt
 }
 
 func codeExit(code string) int {

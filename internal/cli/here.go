@@ -26,9 +26,6 @@ func (o *hereOptions) add(cmd *cobra.Command) {
 }
 
 func (o *hereOptions) run(ctx context.Context, a *app) error {
-	if o.rebuild {
-		return &api.Error{Code: api.CodeUnsupported, Message: "there are no bases to build yet", Hint: "leave out -b"}
-	}
 	tty := a.localTerminal()
 	if tty == nil && !o.detached {
 		return errNoTerminal("coop -d makes the sandbox of this directory without attaching; coop --help lists the verbs")
@@ -41,6 +38,11 @@ func (o *hereOptions) run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer c.Close()
+	if o.rebuild {
+		if err := a.buildHere(ctx, c); err != nil {
+			return err
+		}
+	}
 	sb, err := a.sandboxHere(ctx, c)
 	if err != nil {
 		return err
@@ -68,6 +70,7 @@ func (a *app) sandboxHere(ctx context.Context, c *client.Client) (*api.Sandbox, 
 	if err != nil {
 		return nil, err
 	}
+	a.ofBase(ctx, c, sb)
 	return a.running(ctx, c, sb)
 }
 

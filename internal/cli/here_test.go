@@ -52,7 +52,6 @@ func TestCoopAloneWithoutATerminal(t *testing.T) {
 	w := newWorld(t)
 	here(t, "p")
 	w.want(t, 2, "", "coop: stdin and stdout are not a terminal\nhint: coop -d makes the sandbox of this directory without attaching; coop --help lists the verbs\n")
-	w.want(t, 1, "", "coop: there are no bases to build yet\nhint: leave out -b\n", "-b")
 	w.want(t, 3, "", "coop: no sandbox \"nobody\"\nhint: coop ls\n", "-d", "-s", "nobody")
 	if n := len(w.daemon.Creates()); n != 0 {
 		t.Errorf("%d created", n)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,9 +21,9 @@ func newInit(a *app) *cobra.Command {
 	o := &initOptions{}
 	cmd := &cobra.Command{
 		Use:   "init [--force]",
-		Short: "write a coop.toml that fits this directory",
+		Short: "write a coop.toml that fits this directory, build its base",
 		Args:  usage(cobra.NoArgs),
-		RunE:  func(*cobra.Command, []string) error { return o.run(a) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), a) },
 	}
 	cmd.Flags().BoolVar(&o.force, "force", false, "take the place of the one that is there")
 	return cmd
@@ -34,9 +35,12 @@ type initAnswer struct {
 	config.Found
 }
 
-func (o *initOptions) run(a *app) error {
+func (o *initOptions) run(ctx context.Context, a *app) error {
 	dir, err := workingDir()
 	if err != nil {
+		return err
+	}
+	if done, err := o.buildExisting(ctx, a, dir); done {
 		return err
 	}
 	home, err := personHome()
@@ -52,6 +56,21 @@ func (o *initOptions) run(a *app) error {
 		a.note("%s does not count here any more: the nearest file does", other)
 	}
 	return a.printFound(initAnswer{file, found})
+}
+
+// buildExisting builds the base of a coop.toml that is there and has steps. One
+// that has none is left to writeNew, which says what can be done. A file that
+// was just written never has any.
+func (o *initOptions) buildExisting(ctx context.Context, a *app, dir string) (done bool, err error) {
+	if _, err := os.Lstat(filepath.Join(dir, config.Name)); err != nil || o.force {
+		return false, nil
+	}
+	conf, err := a.loadConfig(dir)
+	if err != nil || conf.Build() == nil {
+		return false, nil //nolint:nilerr // what is wrong with the file says whoever uses it
+	}
+	a.note("%s is there already", config.Name)
+	return true, (&rebuildOptions{}).run(ctx, a)
 }
 
 func (a *app) printFound(f initAnswer) error {

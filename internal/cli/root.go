@@ -21,8 +21,8 @@ type globalFlags struct {
 // list with the change that brings it.
 func laterVerbs() []string {
 	return []string{
-		"build", "cp", "events", "freeze",
-		"pool", "rebuild", "serve", "stats",
+		"cp", "events", "freeze",
+		"pool", "serve", "stats",
 		"thaw", "token",
 	}
 }
@@ -64,12 +64,12 @@ the current directory as a copy-on-write workspace.
   coop doctor         what this host can and cannot do
 
 Exit status: 0 done, 1 error, 2 usage, 3 no such sandbox, 4 daemon unreachable,
-130 interrupted. run and exec: the command's own, 128+signal if it was killed,
+5 base not built, 130 interrupted. run and exec: the command's own, 128+signal if it was killed,
 124 timeout, 125 Coop failed, 126 cannot be executed, 127 not found.`
 
 func verbs(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		newRun(a), newCreate(a), newExec(a), newInit(a),
+		newRun(a), newCreate(a), newExec(a), newInit(a), newRebuild(a),
 		newAttach(a), newShell(a), newTerminal(a), newLogs(a), newRestart(a),
 		newLs(a), newInspect(a), newPs(a),
 		newDiff(a), newApprove(a), newDiscard(a), newReject(a), newConflicts(a), newRebase(a), newLog(a),

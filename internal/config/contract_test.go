@@ -104,15 +104,6 @@ func TestDefaultsAreLegal(t *testing.T) {
 	}
 }
 
-// Every key of the table of what is not there yet is a key.
-func TestNotYetAreKeys(t *testing.T) {
-	for _, l := range notYet() {
-		if (decoder[Config]{keys: keys()}).lookup(l.key) == nil {
-			t.Errorf("%s is no key", l.key)
-		}
-	}
-}
-
 // write makes files, by their names below dir.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()

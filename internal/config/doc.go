@@ -10,7 +10,7 @@
 // one.
 //
 // It refuses to guess and to ignore: an unknown key, a value that makes no
-// sense and a key whose feature is not there yet (notyet.go) are errors. It
+// sense and a key whose feature is not there yet are errors. It
 // refuses to read a coop.toml that another user may have put in the way.
 //
 // Invariant: a Config that Load returned holds no value that its key's check

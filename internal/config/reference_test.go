@@ -21,12 +21,8 @@ var refusedByDaemon = []string{"workspace.commit", "session.ttl", "session.idle_
 // tables of keys.
 func TestReference(t *testing.T) {
 	c, d, m := Defaults(), DaemonDefaults(), Mount{}
-	var later []string
-	for _, l := range notYet() {
-		later = append(later, l.key)
-	}
 	checkReference(t, "../../docs/coop-toml.md",
-		table(keys(), &c, append(later, refusedByDaemon...))+"\nEach of `[[mounts]]` has:\n\n"+table(mountKeys(), &m, nil))
+		table(keys(), &c, refusedByDaemon)+"\nEach of `[[mounts]]` has:\n\n"+table(mountKeys(), &m, nil))
 	checkReference(t, "../../docs/daemon-toml.md",
 		table(daemonKeys(), &d, []string{"listen", "pool", "limits.default.disk", "limits.maximum.disk"}))
 }

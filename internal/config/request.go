@@ -14,7 +14,7 @@ import (
 func (c *Config) Request() api.CreateRequest {
 	req := api.CreateRequest{
 		Workspace: c.workspace(), Network: c.network(), Limits: c.limits(), Security: c.security(),
-		Agent: c.agent(), Session: c.session(), Review: c.review(),
+		Agent: c.agent(), Session: c.session(), Review: c.review(), Build: c.Build(),
 	}
 	if c.IsSet("base.image") {
 		req.Image = c.image()

@@ -16,6 +16,7 @@ func Starter(f Found, home string) []byte {
 	starterAgent(&b, f.Agent, home)
 	b.WriteString(starterWorkspace)
 	starterEnv(&b, f.Agent)
+	b.WriteString(starterBase)
 	b.WriteString(starterLimits)
 	starterLater(&b, f)
 	return []byte(b.String())
@@ -35,6 +36,14 @@ const starterWorkspace = `
 mode = "overlay"            # the project stays as it is until changes are approved
 # path = "/workspace"       # where it is seen inside
 # repo = false              # do not show the original at /repo
+`
+
+const starterBase = `
+# [packages]                # coop rebuild installs them; apt, apk and dnf need an image
+# npm = []
+# pip = []
+# [setup]                   # coop rebuild runs these, as root and without the project's files
+# run = []
 `
 
 const starterLimits = `
@@ -90,24 +99,21 @@ func starterEnv(b *strings.Builder, agent *Program) {
 
 // starterLater are suggestions whose features this version refuses to promise.
 func starterLater(b *strings.Builder, f Found) {
-	var setup, check, caches []string
+	var check, caches []string
 	for _, k := range f.Languages {
 		for _, w := range []struct {
 			text string
 			list *[]string
-		}{{k.Setup, &setup}, {k.Check, &check}, {k.Caches, &caches}} {
+		}{{k.Check, &check}, {k.Caches, &caches}} {
 			if w.text != "" {
 				*w.list = append(*w.list, w.text)
 			}
 		}
 	}
-	if f.Agent == nil && len(setup)+len(check) == 0 {
+	if f.Agent == nil && len(check) == 0 {
 		return
 	}
 	b.WriteString("\n# For later: this version answers the following with \"unsupported\".\n")
-	if len(setup) > 0 {
-		fmt.Fprintf(b, "# [setup]                   # when the base is built\n# run = %s\n", quoteAll(setup))
-	}
 	if len(check) > 0 {
 		fmt.Fprintf(b, "# [review]                  # before changes are applied\n# check = %s\n", quote(strings.Join(check, " && ")))
 	}

@@ -142,7 +142,7 @@ func (d *daemon) open(ctx context.Context) error {
 	d.log.Info("daemon serves", "pid", os.Getpid(), "mode", mode, "running", found.Running,
 		"stopped", found.Stopped, "unreachable", found.Unreachable, "unfinished", found.Unfinished, "strays", found.Strays)
 	d.server = server.New(server.Config{
-		Engine: adapter{d.engine, d.settings}, Terminals: d.engine, Images: images{d.images, d.settings},
+		Engine: adapter{d.engine, d.settings}, Terminals: d.engine, Images: images{d.images, d.settings}, Bases: adapter{d.engine, d.settings},
 		PeerUID: peerUID, Allow: func(uid int) bool { return uid == os.Getuid() },
 		HostUID: func(uid int) int { return int(uids.Host(uint32(uid))) },
 		Version: api.Version{

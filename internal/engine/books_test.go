@@ -99,22 +99,22 @@ func TestNames(t *testing.T) {
 
 func TestFilters(t *testing.T) {
 	var f filters
-	def, err := f.get("default", nil)
+	def, err := f.get("default", false, nil)
 	if err != nil || len(def) == 0 || len(def)%8 != 0 {
 		t.Fatal(len(def), err)
 	}
-	again, err := f.get("default", nil)
+	again, err := f.get("default", false, nil)
 	if err != nil || &again[0] != &def[0] {
 		t.Error("compiled twice")
 	}
-	strict, err := f.get("strict", nil)
+	strict, err := f.get("strict", false, nil)
 	if err != nil || bytes.Equal(strict, def) {
 		t.Errorf("strict is default: %v", err)
 	}
-	if _, err := f.get("nonsense", nil); err == nil {
+	if _, err := f.get("nonsense", false, nil); err == nil {
 		t.Error("an unknown profile")
 	}
-	if _, err := f.get("nonsense", nil); err == nil {
+	if _, err := f.get("nonsense", false, nil); err == nil {
 		t.Error("an unknown profile, the second time")
 	}
 }

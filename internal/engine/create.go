@@ -32,7 +32,7 @@ func (e *Engine) Create(ctx context.Context, spec sandbox.Spec, o CreateOptions)
 			return v, err == nil, err
 		}
 	}
-	release, err := e.useImage(&spec)
+	release, err := e.chooseImage(ctx, &spec, o)
 	if err != nil {
 		return View{}, false, err
 	}

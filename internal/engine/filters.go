@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 
@@ -17,14 +18,14 @@ type filters struct {
 }
 
 // get compiles a profile once.
-func (f *filters) get(profile string, without []string) ([]byte, error) {
-	key := profile + " " + strings.Join(without, ",")
+func (f *filters) get(profile string, emulate bool, without []string) ([]byte, error) {
+	key := fmt.Sprint(profile, emulate, without)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if b, ok := f.known[key]; ok {
 		return b, nil
 	}
-	b, err := compile(profile, without)
+	b, err := compile(profile, emulate, without)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (f *filters) get(profile string, without []string) ([]byte, error) {
 
 // compile makes the filter. Fences that are no system-call rule are other
 // people's.
-func compile(profile string, without []string) ([]byte, error) {
+func compile(profile string, emulate bool, without []string) ([]byte, error) {
 	if fence.Gone(without, fence.Seccomp) {
 		return nil, nil
 	}
@@ -47,7 +48,7 @@ func compile(profile string, without []string) ([]byte, error) {
 			calls = append(calls, name)
 		}
 	}
-	return seccomp.Compile(seccomp.Profile(profile), seccomp.Options{Without: calls})
+	return seccomp.Compile(seccomp.Profile(profile), seccomp.Options{RootEmulation: emulate, Without: calls})
 }
 
 // fencesTakenAway is nothing but in the build that proves the fences.

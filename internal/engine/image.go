@@ -89,6 +89,9 @@ func (e *Engine) system(ctx context.Context, spec sandbox.Spec, files *rootfs.Pa
 		}
 		return files.Image.Key, nil
 	}
+	if spec.ImageConfig.OverHost {
+		return e.systemOverHost(ctx, spec, files)
+	}
 	img, err := e.Images.ByDigest(spec.ImageConfig.Digest)
 	if err != nil {
 		return "", err

@@ -45,6 +45,7 @@ func (e *Engine) launch(ctx context.Context, r *sandbox.Record, src *workspace.S
 		}
 	})
 	r.Degraded = append(e.weaknesses(), imageWeakness(r.Spec)...)
+	r.Degraded = append(r.Degraded, e.emulation(r.Spec)...)
 	group, err := e.makeGroup(r)
 	if err != nil {
 		return nil, err
@@ -158,7 +159,8 @@ func clearLimit(l *cgroup.Limits, name string) {
 // params is everything launch needs to know.
 func (e *Engine) params(r *sandbox.Record, group *cgroup.Group) (launch.Params, error) {
 	without := fencesTakenAway(r)
-	filter, err := e.filters.get(r.Spec.Security.Seccomp, without)
+	emulate := e.emulatesRoot(r.Spec)
+	filter, err := e.filters.get(r.Spec.Security.Seccomp, emulate, without)
 	if err != nil {
 		return launch.Params{}, err
 	}
@@ -166,7 +168,7 @@ func (e *Engine) params(r *sandbox.Record, group *cgroup.Group) (launch.Params, 
 		Dir: e.dir(r.ID), UIDs: e.UIDs.Identity(), GIDs: e.GIDs.Identity(), Groups: e.Groups,
 		Setup: initproto.Setup{
 			ReadonlyRoot: r.Spec.Security.ReadonlyRoot, User: r.Spec.Agent.User,
-			OwnNet: r.Spec.Network != sandbox.NetworkHost, Groups: e.Groups,
+			OwnNet: r.Spec.Network != sandbox.NetworkHost, Groups: e.Groups, OneID: emulate,
 			Bounding: uint64(caps.Programs), Seccomp: filter, Optional: r.Spec.Security.Optional, Without: without,
 		},
 	}

@@ -56,6 +56,7 @@ func (e *Engine) Recover(ctx context.Context) (Found, error) {
 	}
 	e.recoverReviews(ctx)
 	e.sweepShelves()
+	e.recoverBuilds(ctx, known)
 	if err := e.strays(ctx, known, &found); err != nil {
 		return found, err
 	}

@@ -18,6 +18,8 @@ type CreateOptions struct {
 	IdempotencyKey string
 	RequestHash    string // of the canonical request, set with IdempotencyKey
 	Actor          string // "uid:1000"
+
+	image *sandbox.ImageConfig // of a build, which knows better than the spec
 }
 
 // Filter narrows a list; zero fields do not narrow.

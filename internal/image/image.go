@@ -16,6 +16,8 @@ type Image struct {
 	Layers    []Layer   `json:"layers"` // the lowest first
 	Notes     []string  `json:"notes,omitempty"`
 
+	Base *Base `json:"base,omitempty"` // it was built here
+
 	// Raw is the image's own configuration, as it came.
 	Raw json.RawMessage `json:"raw,omitempty"`
 

@@ -24,6 +24,7 @@ type layer struct {
 	DiskBytes int64     `json:"diskBytes"`
 	Made      time.Time `json:"made"`
 	Notes     []string  `json:"notes,omitempty"`
+	Built     *Built    `json:"built,omitempty"` // a step of a base made it
 
 	fresh bool // complete, but perhaps not on disk yet
 }

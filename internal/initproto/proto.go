@@ -136,6 +136,7 @@ type Setup struct {
 	Keep         int      `json:"keep,omitempty"`      // descriptor PID 1 keeps for the next daemon, 0: none
 	OwnNet       bool     `json:"ownNet"`              // a network namespace of its own
 	Groups       bool     `json:"groups"`              // setgroups is allowed
+	OneID        bool     `json:"oneId,omitempty"`     // changes of owner and identity are answered, not made
 	Bounding     uint64   `json:"bounding"`            // capability bits programs may have
 	Seccomp      []byte   `json:"seccomp,omitempty"`
 	Optional     []string `json:"optional,omitempty"` // fences that may be missing

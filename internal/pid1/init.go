@@ -15,6 +15,7 @@ import (
 // finds every program it collects.
 type Init struct {
 	groups  bool         // setgroups is allowed
+	oneID   bool         // a change of identity would be answered, not made
 	without []string     // fences the tests took away
 	tag     string       // of the next program; belongs to the fenced thread
 	null    int          // what programs without input read
@@ -56,7 +57,7 @@ func newInit(s initproto.Setup) (*Init, error) {
 	if err != nil {
 		return nil, fail("open", "/dev/null", err)
 	}
-	in := &Init{null: null, groups: s.Groups, without: s.Without, execs: map[string]*execution{}, pids: map[int]*execution{}, terminals: map[int]*terminal{}}
+	in := &Init{null: null, groups: s.Groups, oneID: s.OneID, without: s.Without, execs: map[string]*execution{}, pids: map[int]*execution{}, terminals: map[int]*terminal{}}
 	in.children.L = &in.mu
 	return in, nil
 }

@@ -76,6 +76,9 @@ func (in *Init) start(s initproto.Spawn, stdio, kept []int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := in.mapped(cred); err != nil {
+		return 0, err
+	}
 	env := initproto.WithHome(s.Env, home, name)
 	if err := in.enterDir(s.Dir); err != nil {
 		return 0, err

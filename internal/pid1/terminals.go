@@ -122,6 +122,9 @@ func (in *Init) resolveProgram(s *initproto.Spawn) (cred *syscall.Credential, fi
 	if err != nil {
 		return nil, "", nil, err
 	}
+	if err := in.mapped(cred); err != nil {
+		return nil, "", nil, err
+	}
 	env = initproto.WithHome(s.Env, home, name)
 	if err := in.enterDir(s.Dir); err != nil {
 		return nil, "", nil, err

@@ -39,7 +39,7 @@ type Params struct {
 	OwnerUID  uint32 // inside: whom the workspace belongs to
 	OwnerGID  uint32
 	Image     *hostimage.Image  // the host's system, or
-	Stack     *Stack            // the layers of an image
+	Stack     *Stack            // the layers of an image; with Image those of a base over it
 	Workspace *workspace.Source // nil for mode none
 	Driver    string            // of a workspace of mode overlay: Overlay or Copy
 	Memory    *os.File          // mount that upper/ and work/ lie in; nil: they lie in Dir
@@ -94,7 +94,7 @@ func (b *Builder) Prepare(ctx context.Context, p Params, fresh bool) error {
 			return err
 		}
 	}
-	if err := b.identify(p, p.Spec.Name); err != nil || p.Stack == nil {
+	if err := b.identify(p, p.Spec.Name); err != nil || p.Image != nil {
 		return err
 	}
 	return b.complete(p)
@@ -171,7 +171,7 @@ func trees(p Params) []tree {
 // systemTrees are the sandbox's system: one tree for an image, one for each part
 // of the host.
 func systemTrees(p Params) []tree {
-	if p.Stack != nil {
+	if p.Image == nil {
 		return []tree{{name: "root", target: "/", mode: 0o755, stacked: true}}
 	}
 	list := []tree{{name: "root", target: "/", mode: 0o755, lowers: []string{p.Image.Skeleton}}}
@@ -229,6 +229,9 @@ func (b *Builder) add(res *Result, p Params, t tree) error {
 	}
 	if t.stacked {
 		layers.Lowers = b.stack(&open, p)
+	}
+	if p.Image != nil && p.Stack != nil && t.name != "workspace" {
+		layers.Lowers = append(b.overHost(&open, p, t.name), layers.Lowers...)
 	}
 	if t.name == "workspace" {
 		uids, gids := owned(p)

@@ -58,6 +58,8 @@ type Spec struct {
 	Cache     []string          `json:"cache,omitempty"`   // shared, copy-on-write
 	Reserve   []string          `json:"reserve,omitempty"` // of the workspace's source, for nobody else
 
+	Build *Build `json:"build,omitempty"` // the base of Image that this makes; nil or empty: Image itself
+
 	// ImageConfig is set when the sandbox is made; nil for the image host.
 	ImageConfig *ImageConfig `json:"imageConfig,omitempty"`
 }
@@ -68,6 +70,13 @@ type ImageConfig struct {
 	Digest     string   `json:"digest"`
 	Env        []string `json:"env,omitempty"`
 	WorkingDir string   `json:"workingDir,omitempty"`
+	Base       bool     `json:"base,omitempty"`     // it was built here
+	OverHost   bool     `json:"overHost,omitempty"` // its layers, if it has any, lie over the host's system
+
+	// Makes is the layer that a sandbox of a build is there for, and Failed says
+	// that its step failed: then it is kept for whoever wants to look.
+	Makes  string `json:"makes,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
 
 	// InsteadOf is the user the image names where programs run as root instead,
 	// because there is one id only.

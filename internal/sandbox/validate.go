@@ -55,8 +55,8 @@ func (s Spec) WithDefaults() Spec {
 // It expects a Spec WithDefaults.
 func (s Spec) Validate() error {
 	for _, check := range []func(Spec) error{
-		validateName, validateWorkspace, validateImage, validateEnv,
-		validateNetwork, validateSecurity, validateLimits, validateUser, validateDriver, validateLabels, validateReview, validateStorage,
+		validateName, validateWorkspace, validateImage, validateBuild, validateEnv, validateNetwork, validateSecurity,
+		validateLimits, validateUser, validateDriver, validateLabels, validateReview, validateStorage,
 		func(s Spec) error { return s.Session.Validate() },
 	} {
 		if err := check(s); err != nil {

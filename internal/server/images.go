@@ -257,6 +257,9 @@ func imageOf(img image.Image, raw bool) api.Image {
 		out.SizeBytes += l.Size
 		out.Layers = append(out.Layers, api.ImageLayer{DiffID: l.DiffID, Digest: l.Digest, SizeBytes: l.Size})
 	}
+	if b := img.Base; b != nil {
+		out.Role, out.Base = "base", &api.ImageBase{Image: b.Image, Parent: b.Parent, Steps: b.Steps}
+	}
 	if raw {
 		out.Raw = img.Raw
 	}

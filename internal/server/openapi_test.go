@@ -85,6 +85,7 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 		c.Doctor = func(context.Context) ([]api.Check, error) {
 			return []api.Check{{Name: "x", OK: true, Detail: "d"}}, nil
 		}
+		c.Bases = &fakeBases{}
 		c.Checks = func() []api.Check { return []api.Check{{Name: "y"}} }
 		c.Terminals = newFakeTerminals(t, c.Engine.(*fakeEngine))
 		c.Images = &fakeImages{}
@@ -93,7 +94,7 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 	doc := document(t)
 	bodies := map[string]string{
 		"exec": `{"command":"echo a"}`, "createSandbox": `{"scopePath":"/src","limits":{"memory":"64MiB"}}`, "discard": `{"files":["a"]}`,
-		"createVolume": `{"name":"box"}`, "createWorkspace": `{"name":"box"}`, "promoteCaches": `{"sandbox":"box"}`, "prune": `{"kind":"volumes"}`,
+		"createVolume": `{"name":"box"}`, "createWorkspace": `{"name":"box"}`, "promoteCaches": `{"sandbox":"box"}`, "prune": `{"kind":"volumes"}`, "baseStatus": `{"build":{"run":["x"]}}`,
 	}
 	queries := map[string]string{"inspectImage": "?ref=x", "deleteImage": "?ref=x"}
 	checked := 0

@@ -38,7 +38,7 @@ type octets struct{}
 
 func routes() []route {
 	return slices.Concat(sandboxRoutes(), execRoutes(), processRoutes(), fileRoutes(), terminalRoutes(),
-		diffRoutes(), reviewRoutes(), gcRoutes(), imageRoutes(), volumeRoutes(), hostRoutes())
+		diffRoutes(), reviewRoutes(), gcRoutes(), imageRoutes(), baseRoutes(), volumeRoutes(), hostRoutes())
 }
 
 func sandboxRoutes() []route {

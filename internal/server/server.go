@@ -30,6 +30,7 @@ type Config struct {
 	Engine    Engine
 	Terminals Terminals                                // nil: unsupported
 	Images    Images                                   // nil: unsupported
+	Bases     Bases                                    // nil: unsupported
 	PeerUID   func(*net.UnixConn) (uid int, err error) // SO_PEERCRED
 	Allow     func(uid int) bool                       // whether that uid, as this process sees it, owns the daemon
 

@@ -28,7 +28,7 @@ func specOf(req api.CreateRequest) (sandbox.Spec, error) {
 		return sandbox.Spec{}, err
 	}
 	spec := sandbox.Spec{
-		Name: req.Name, Image: req.Image, Workspace: w, Env: req.Env, Driver: req.Driver,
+		Name: req.Name, Image: req.Image, Build: buildOf(req.Build), Workspace: w, Env: req.Env, Driver: req.Driver,
 		Owner: req.Owner, Labels: req.Labels, Metadata: req.Metadata,
 	}
 	if n := req.Network; n != nil {

@@ -27,6 +27,9 @@ func sandboxOf(v engine.View) api.Sandbox {
 		Degraded: make([]api.Degraded, 0, len(v.Degraded)),
 		PID:      v.PID, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, StoppedAt: v.StoppedAt, Version: v.Version,
 	}
+	if c := s.ImageConfig; c != nil && c.Base {
+		out.Base = c.Digest
+	}
 	for _, d := range v.Degraded {
 		out.Degraded = append(out.Degraded, api.Degraded(d))
 	}

@@ -5,6 +5,7 @@
 //	go run ./test/bench -coop bin/coop [-n 100]
 //	go run ./test/bench -coop bin/coop -only terminals [-n 100]
 //	go run ./test/bench -coop bin/coop -only workloads [-n 100]
+//	go run ./test/bench -coop bin/coop -bases [-n 100]
 //	go run ./test/bench -coop bin/coop -projects 1000000 [-n 20]
 //	go run ./test/bench -coop bin/coop -images [-n 100] [-large BYTES]
 package main
@@ -26,13 +27,17 @@ func main() {
 	images := flag.Bool("images", false, "instead: images")
 	large := flag.Int64("large", 1<<30, "with -images: size of the large image")
 	only := flag.String("only", "", "one part: sandboxes, terminals or workloads")
+	bases := flag.Bool("bases", false, "instead: bases")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := error(nil)
-	if *images {
+	switch {
+	case *images:
 		err = runImages(ctx, *coop, *n, *large)
-	} else {
+	case *bases:
+		err = runBases(ctx, *coop, *n)
+	default:
 		err = run(ctx, *coop, *n, *projects, *only)
 	}
 	if err != nil {

@@ -36,6 +36,7 @@ import (
 //	home DIR               use a COOP_HOME, and a daemon, of this story's own
 //	mine FILE…             the files belong to who runs the tests
 //	write FILE SIZE        make a file of SIZE random bytes
+//	rootfs FILE            make a root filesystem of programs of the host, as a tar
 //	ended                  wait for the end of the daemon
 //	registry               serve images of busybox; see registry_test.go
 //	expand FILE…           replace $NAME in files by the variables of the story
@@ -43,7 +44,7 @@ import (
 // Conditions: [mode:root], [mode:user], [mode:user-single-id], [busybox].
 func words() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"code": code, "fails": fails, "api": api, "json": lookInto, "capture": capture, "home": home, "mine": mine, "silent": silent, "write": write, "expand": expand, "ended": ended, "registry": registry,
+		"code": code, "fails": fails, "api": api, "json": lookInto, "capture": capture, "home": home, "mine": mine, "silent": silent, "write": write, "expand": expand, "ended": ended, "registry": registry, "rootfs": rootfsWord,
 	}
 }
 

@@ -33,7 +33,7 @@ func (h *host) idmap(context.Context) Check {
 	}
 	for _, helper := range []string{"newuidmap", "newgidmap"} {
 		if err := checkHelper(helper); err != nil {
-			c.Detail = refused(helper, err) + "; sandboxes have one id only"
+			c.Detail = refused(helper, err) + "; sandboxes have one id only, and in images owners are emulated"
 			c.Hint = "sudo apt install uidmap (Debian, Ubuntu) or shadow-utils (Fedora)"
 			return c
 		}
@@ -73,7 +73,7 @@ func (h *host) ranges(c Check) Check {
 	c.OK = uids >= wantIDs && gids >= wantIDs
 	c.Detail = fmt.Sprintf("%s has %d subordinate user and %d group ids", name, uids, gids)
 	if !c.OK {
-		c.Detail += fmt.Sprintf(" of %d wanted; sandboxes have one id only", wantIDs)
+		c.Detail += fmt.Sprintf(" of %d wanted; sandboxes have one id only, and in images owners are emulated", wantIDs)
 		c.Hint = fmt.Sprintf("sudo usermod --add-subuids 524288-589823 --add-subgids 524288-589823 %s", name)
 	}
 	return c
