@@ -304,13 +304,13 @@ func TestRequest(t *testing.T) {
 
 func TestSupported(t *testing.T) {
 	for text, want := range map[string]string{
-		"[setup]\nrun = [\"x\"]\n":      ":2:7: setup.run is not there yet",
-		"[packages]\nnpm = [\"x\"]\n":   ":2:7: packages.npm is not there yet",
-		"[packages]\napt = [\"x\"]\n":   ":2:7: packages.apt needs a real image, not the host's system",
-		"[agent]\ninstall = \"x\"\n":    ":2:11: agent.install is not there yet",
-		"[review]\ncheck = \"make\"\n":  ":2:9: review.check is not there yet",
-		"[driver]\nupper = \"disk\"\n":  "",
-		"[review]\ncheck = \"\"\n":      "",
+		"[setup]\nrun = [\"x\"]\n":     ":2:7: setup.run is not there yet",
+		"[packages]\nnpm = [\"x\"]\n":  ":2:7: packages.npm is not there yet",
+		"[packages]\napt = [\"x\"]\n":  ":2:7: packages.apt needs a real image, not the host's system",
+		"[agent]\ninstall = \"x\"\n":   ":2:11: agent.install is not there yet",
+		"[review]\ncheck = \"make\"\n": ":2:9: review.check is not there yet",
+		"[driver]\nupper = \"disk\"\n": "",
+		"[review]\ncheck = \"\"\n":     "",
 		"[cache]\npaths = []\n[session]\npersist = []\n[packages]\napt = []\n[setup]\nrun = []\n": "",
 	} {
 		o := stand(t, map[string]string{"project/coop.toml": text})
