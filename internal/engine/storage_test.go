@@ -3,6 +3,7 @@ package engine
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -180,6 +181,7 @@ func (w *world) settled(id sandbox.ID) {
 		if gone {
 			return
 		}
+		runtime.Gosched()
 	}
 }
 
