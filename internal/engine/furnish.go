@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,6 +77,11 @@ func (e *Engine) addPath(_ context.Context, p rootfs.Params, res *rootfs.Result,
 		return err
 	}
 	defer src.Close()
+	if config, err := os.UserConfigDir(); err == nil && m.Write {
+		if err := src.CheckWritable(filepath.Join(config, "coop")); err != nil {
+			return err
+		}
+	}
 	return e.build.Add(res, p, rootfs.Extra{
 		Source: src.File, Dir: src.Dir, Target: m.Target, Write: m.Write, UID: src.UID, GID: src.GID,
 	})

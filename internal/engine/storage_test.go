@@ -3,6 +3,7 @@ package engine
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -178,6 +179,7 @@ func (w *world) settled(id sandbox.ID) {
 		if gone {
 			return
 		}
+		runtime.Gosched()
 	}
 }
 

@@ -113,6 +113,19 @@ func checkHome(path, home string, info beneath.Info) error {
 	return nil
 }
 
+// CheckWritable refuses to let a sandbox write Coop's own configuration: what it
+// says is done by the next command of the host. dir is where that lies.
+func (h *HostPath) CheckWritable(dir string) error {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if below(h.Path, dir) || below(dir, h.Path) {
+		return sandbox.Errorf(sandbox.Denied, "%s cannot be writable: %s is Coop's own configuration", h.Path, dir).
+			WithHint("mount it read-only, or a directory beside it")
+	}
+	return nil
+}
+
 // below reports whether p is dir or lies below it: /ab is not below /a.
 func below(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")

@@ -164,9 +164,14 @@ func (s *Shelf) Names() ([]string, error) {
 }
 
 // Detach makes a directory disappear at once; finish then removes it, which may
-// take a while. Until it has, nobody else can have the name.
+// take a while. Until it has, nobody else can have the name. It does not wait for
+// one that is being filled.
 func (s *Shelf) Detach(name string) (finish func() error, err error) {
-	unlock := s.lock(name)
+	m := s.mutex(name)
+	if !m.TryLock() {
+		return nil, sandbox.Errorf(sandbox.Conflict, "%s %s is being filled or removed", s.What, name).WithHint("try again in a moment")
+	}
+	unlock := m.Unlock
 	defer func() {
 		if err != nil {
 			unlock()
@@ -210,7 +215,14 @@ func (s *Shelf) Sweep() error {
 
 // lock lets one at a time make, fill or remove a name; others go on.
 func (s *Shelf) lock(name string) func() {
+	m := s.mutex(name)
+	m.Lock()
+	return m.Unlock
+}
+
+func (s *Shelf) mutex(name string) *sync.Mutex {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.filling == nil {
 		s.filling = map[string]*sync.Mutex{}
 	}
@@ -219,7 +231,5 @@ func (s *Shelf) lock(name string) func() {
 		m = &sync.Mutex{}
 		s.filling[name] = m
 	}
-	s.mu.Unlock()
-	m.Lock()
-	return m.Unlock
+	return m
 }

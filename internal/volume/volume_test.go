@@ -264,6 +264,25 @@ func TestOpenHost(t *testing.T) {
 	wantCode(t, "another's", err, sandbox.Denied)
 }
 
+func TestCheckWritable(t *testing.T) {
+	for path, ok := range map[string]bool{"/h/.config/coop": false, "/h/.config": false, "/h/.config/coop/x": false, "/h": false, "/h/.config/coops": true, "/h/x": true} {
+		if err := (&HostPath{Path: path}).CheckWritable("/h/.config/coop"); (err == nil) != ok {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// A directory that is being filled is not removed under its maker.
+func TestDetachWhileFilling(t *testing.T) {
+	s := newShelf(t)
+	_, _, err := s.Use(t.Context(), "a", func(context.Context, string) error {
+		_, err := s.Detach("a")
+		wantCode(t, "detach", err, sandbox.Conflict)
+		return nil
+	})
+	must(t, err)
+}
+
 func TestKept(t *testing.T) {
 	k := &Kept{Dir: filepath.Join(t.TempDir(), "persist"), Root: os.Getuid() == 0}
 	if Key("/a") == Key("/b") || Key("/a/x") == Key("/b/x") || Key("volume:x") == Key("/x") || strings.ContainsAny(Key("/a/.. /\x1b"), "/. \x1b") {
