@@ -57,6 +57,7 @@ func facts(sb *api.Sandbox) [][]string {
 		{"status", sb.Status},
 		{"review", sb.ReviewStatus},
 		{"image", sb.Image},
+		{"base", sb.Base},
 		{"driver", because(sb.Driver, sb.DriverReason)},
 		{"workspace", sb.Workspace.Source},
 		{"mode", sb.Workspace.Mode},

@@ -30,8 +30,11 @@ func (b *Build) Empty() bool {
 // system bring the ones of the languages.
 func (b Build) Managers() []Manager {
 	return []Manager{
-		{"apt", b.Apt, validApt}, {"apk", b.Apk, validApk}, {"dnf", b.Dnf, validDnf},
-		{"npm", b.Npm, validNpm}, {"pip", b.Pip, validPip},
+		{"apt", b.Apt, validApt},
+		{"apk", b.Apk, validApk},
+		{"dnf", b.Dnf, validDnf},
+		{"npm", b.Npm, validNpm},
+		{"pip", b.Pip, validPip},
 	}
 }
 

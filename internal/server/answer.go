@@ -68,10 +68,10 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// logFailure logs what is the daemon's fault. A client that went away and an
-// endpoint that is not there yet are not.
+// logFailure logs what is the daemon's fault. A client that went away, a base
+// that nobody built and an endpoint that is not there yet are not.
 func (s *Server) logFailure(r *http.Request, status int, err error) {
-	if status < http.StatusInternalServerError || status == http.StatusNotImplemented || errors.Is(err, context.Canceled) {
+	if status < http.StatusInternalServerError || status == http.StatusNotImplemented || errors.Is(err, context.Canceled) || awaitsBuild(err) {
 		return
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelError, "request failed",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"unicode/utf8"
 
@@ -80,6 +81,12 @@ func (s *Server) baseStatus(w http.ResponseWriter, r *http.Request) error {
 		out.Steps = append(out.Steps, api.BaseStep{Text: step.Text, Cached: st.Cached[i]})
 	}
 	return writeJSON(w, http.StatusOK, out)
+}
+
+// awaitsBuild reports whether something is unavailable until somebody builds it.
+func awaitsBuild(err error) bool {
+	var e *sandbox.Error
+	return errors.As(err, &e) && e.Details["exit"] != nil
 }
 
 // buildBase answers line by line, as a pull does: an error before the first line
