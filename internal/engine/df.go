@@ -31,7 +31,7 @@ func (e *Engine) DiskUsage(ctx context.Context) ([]Usage, int64, error) {
 	rest := total
 	for _, count := range []func(context.Context) (Usage, error){
 		e.sandboxUsage, e.volumeUsage(NamedVolume), e.volumeUsage(NamedWorkspace), e.keptUsage, e.cacheUsage,
-		e.dirUsage("layers", "layers", "coop image prune"), e.dirUsage("images", "images", "coop image prune"),
+		e.layerUsage, e.dirUsage("images", "images", ""),
 		e.hostUsage, e.dirUsage("review journals", "review", ""), e.fileUsage("database", "coop.db"), e.fileUsage("logs", "daemon.log"),
 	} {
 		u, err := count(ctx)
@@ -152,6 +152,17 @@ func (e *Engine) hostUsage(ctx context.Context) (Usage, error) {
 	}
 	u.Count = len(entries)
 	u.Bytes, err = diskuse.Tree(ctx, dir)
+	return u, err
+}
+
+// layerUsage is what images and bases are made of.
+func (e *Engine) layerUsage(ctx context.Context) (Usage, error) {
+	u := Usage{Kind: "layers", Command: "coop image prune --all"}
+	var err error
+	if u.Bytes, err = diskuse.Tree(ctx, filepath.Join(e.Home, "layers")); err != nil || e.Images == nil {
+		return u, err
+	}
+	u.Count, u.Active, u.ReclaimableBytes, err = e.Images.LayerUsage(ctx)
 	return u, err
 }
 

@@ -178,3 +178,34 @@ func (s *Store) sweepParts() (bytes int64) {
 	}
 	return bytes
 }
+
+// LayerUsage counts layers, those that a sandbox uses, and the bytes that Prune
+// would free if it removed every image that none uses.
+func (s *Store) LayerUsage(ctx context.Context) (count, active int, reclaimable int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used, err := s.inUse(ctx)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	stay := map[string]bool{}
+	for key := range s.pins {
+		stay[key] = true
+	}
+	for digest, img := range s.images {
+		if len(used[digest]) == 0 && s.pins[digest] == 0 {
+			continue
+		}
+		for _, l := range img.Layers {
+			stay[hexOf(l.DiffID)] = true
+		}
+	}
+	for hex, l := range s.layers {
+		if stay[hex] {
+			active++
+		} else {
+			reclaimable += l.DiskBytes
+		}
+	}
+	return len(s.layers), active, reclaimable, nil
+}
