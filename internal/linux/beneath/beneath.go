@@ -38,13 +38,23 @@ type Info struct {
 // Whiteout reports a character device 0/0, overlayfs' mark for a deletion.
 func (i Info) Whiteout() bool { return i.Mode&fs.ModeCharDevice != 0 && i.Rdev == 0 }
 
+// maxMoved is how often in a row that may happen; a path that really leads above
+// the directory is refused every time.
+const maxMoved = 64
+
 func openat2(dir *os.File, path string, how *unix.OpenHow) (int, error) {
 	if path == "" {
 		path = "."
 	}
-	for {
+	for left := maxMoved; ; {
 		fd, err := unix.Openat2(int(dir.Fd()), path, how)
 		if err == unix.EINTR || err == unix.EAGAIN { // EAGAIN: a rename elsewhere raced with the lookup
+			continue
+		}
+		if err == unix.EXDEV && left > 0 {
+			// Moved out of the directory between the lookup and its end, as overlayfs
+			// does with what is removed. Looked up again, it is gone or another one.
+			left--
 			continue
 		}
 		if err != nil {
