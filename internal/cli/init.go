@@ -55,12 +55,24 @@ func (o *initOptions) run(ctx context.Context, a *app) error {
 	if other := config.Above(dir, home); other != "" {
 		a.note("%s does not count here any more: the nearest file does", other)
 	}
-	return a.printFound(initAnswer{file, found})
+	if err := a.printFound(initAnswer{file, found}); err != nil {
+		return err
+	}
+	return a.buildDefaults(ctx, dir)
+}
+
+// buildDefaults builds the base of a new coop.toml: what is written has no steps
+// of its own, but the person's default.toml may.
+func (a *app) buildDefaults(ctx context.Context, dir string) error {
+	conf, err := a.loadConfig(dir)
+	if err != nil || conf.Build() == nil {
+		return err
+	}
+	return a.withClient(ctx, a.buildHere)
 }
 
 // buildExisting builds the base of a coop.toml that is there and has steps. One
-// that has none is left to writeNew, which says what can be done. A file that
-// was just written never has any.
+// that has none is left to writeNew, which says what can be done.
 func (o *initOptions) buildExisting(ctx context.Context, a *app, dir string) (done bool, err error) {
 	if _, err := os.Lstat(filepath.Join(dir, config.Name)); err != nil || o.force {
 		return false, nil

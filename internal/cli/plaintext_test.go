@@ -28,3 +28,18 @@ func TestPlainText(t *testing.T) {
 		}
 	}
 }
+
+// Nothing that steers a terminal comes through, however it is cut.
+func FuzzPlainText(f *testing.F) {
+	f.Add([]byte("\x1b]0;t\a\x1b[31mx\u009b2J\n"), 3)
+	f.Fuzz(func(t *testing.T, in []byte, cut int) {
+		var p plainText
+		at := min(max(cut, 0), len(in))
+		out := string(p.clean(in[:at])) + string(p.clean(in[at:]))
+		for _, r := range out {
+			if r != '\n' && r != '\t' && r != '\r' && hostile(r) {
+				t.Fatalf("%q gives %q", in, out)
+			}
+		}
+	})
+}
