@@ -10,6 +10,9 @@ import (
 
 // Build makes a base of an image that daemon.toml permits, within its limits.
 func (a adapter) Build(ctx context.Context, req engine.BuildRequest, report func(engine.BuildProgress)) (image.Image, error) {
+	if err := namesAllowed(a.settings, req.Image, a.Images.NamesOf(req.Image)); err != nil {
+		return image.Image{}, err
+	}
 	spec, err := permit(a.settings, sandbox.Spec{Image: req.Image})
 	if err != nil {
 		return image.Image{}, err
