@@ -38,7 +38,7 @@ func (e *Engine) Create(ctx context.Context, spec sandbox.Spec, o CreateOptions)
 	}
 	defer release()
 	for i := range spec.Mounts {
-		spec.Mounts[i].UID = asker(o.Actor)
+		spec.Mounts[i].UID = e.asker(o.Actor)
 	}
 	src, err := e.openPath(&spec)
 	if err != nil {

@@ -132,11 +132,11 @@ func (e *Engine) openNamed(ctx context.Context, name string) (*workspace.Source,
 
 // asker is the user a request comes from, as this process counts. One that came
 // another way than by the socket may have what the daemon's user has.
-func asker(actor string) uint32 {
+func (e *Engine) asker(actor string) uint32 {
 	text, ok := strings.CutPrefix(actor, "uid:")
 	uid, err := strconv.ParseUint(text, 10, 32)
 	if !ok || err != nil {
 		return uint32(os.Getuid())
 	}
-	return uint32(uid)
+	return e.UIDs.Inside(uint32(uid)) // audit lines name people as the host does
 }

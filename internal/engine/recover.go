@@ -235,6 +235,9 @@ func (e *Engine) strays(ctx context.Context, known map[sandbox.ID]*sandbox.Recor
 // holdsWork reports whether anything was written in a sandbox. A database that
 // was lost, or another one that was configured, must not cost anybody his work.
 func holdsWork(dir string) bool {
+	if _, err := launch.ReadState(dir); errors.Is(err, fs.ErrNotExist) {
+		return false // nothing ever ran in it: a create was killed before its record was written
+	}
 	found := errors.New("found")
 	err := filepath.WalkDir(filepath.Join(dir, "upper"), func(_ string, d fs.DirEntry, err error) error {
 		switch {

@@ -221,6 +221,9 @@ func TestLostDatabaseCostsNoWork(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(work, "file"), []byte("work"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(w.home, "sandboxes", "0123456789abcdef", "state.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
 		if found := w.again(); found.Strays != 1 {
 			t.Errorf("%+v", found)

@@ -83,7 +83,7 @@ func (e *Engine) CreateVolume(ctx context.Context, k VolumeKind, name, seed, act
 	shelf, _ := e.shelf(k)
 	var err error
 	if seed != "" {
-		err = shelf.CreateFilled(ctx, name, e.seedFromHost(seed, asker(actor)))
+		err = shelf.CreateFilled(ctx, name, e.seedFromHost(seed, e.asker(actor)))
 	} else {
 		err = shelf.Create(name)
 	}

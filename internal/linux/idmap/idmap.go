@@ -75,6 +75,16 @@ func (m Map) Host(id uint32) uint32 {
 	return id
 }
 
+// Inside is the other way round: what an id of the host is called here.
+func (m Map) Inside(id uint32) uint32 {
+	for _, l := range m {
+		if id >= l.Outside && id-l.Outside < l.Count {
+			return l.Inside + id - l.Outside
+		}
+	}
+	return id
+}
+
 // Single reports whether only one id is mapped.
 func (m Map) Single() bool { return len(m) == 1 && m[0].Count == 1 }
 

@@ -188,5 +188,8 @@ func TestHost(t *testing.T) {
 		if got := m.Host(in); got != want {
 			t.Errorf("%d: %d, want %d", in, got, want)
 		}
+		if got := m.Inside(want); got != in {
+			t.Errorf("%d: back it is %d, want %d", in, got, in)
+		}
 	}
 }
