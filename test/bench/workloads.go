@@ -82,7 +82,7 @@ func fill(dir string, files int) error {
 			return err
 		}
 	}
-	return hostScript(dir, "git init -q . && git add . && git -c user.name=x -c user.email=x@example.com commit -q -m x")
+	return hostScript(dir, "git init -q . && git config gc.auto 0 && git add . && git -c user.name=x -c user.email=x@example.com commit -q -m x")
 }
 
 func hostScript(dir, script string) error {
