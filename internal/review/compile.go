@@ -294,8 +294,8 @@ func (c *compiler) mayReplace(p string, st within.Stat, kind opKind) error {
 	switch {
 	case c.Force || !st.Mode.IsRegular():
 		return nil
-	case st.Nlink > 1 && kind != opRemove:
-		return sandbox.Errorf(sandbox.Denied, "%.128q has %d hard links, which would part", p, st.Nlink).
+	case st.Links > 1 && kind != opRemove:
+		return sandbox.Errorf(sandbox.Denied, "%.128q has %d hard links, which would part", p, st.Links).
 			WithHint("apply it all the same with --force")
 	case st.Mode&0o200 == 0 && kind != opChmod:
 		return sandbox.Errorf(sandbox.Denied, "%.128q is read-only in the project", p).

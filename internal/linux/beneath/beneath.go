@@ -12,9 +12,10 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/coop-dev/coop/internal/linux/filestat"
 )
 
 // resolve is how every path is looked up.
@@ -25,35 +26,26 @@ const resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_N
 var ErrNotRegular = errors.New("not a regular file")
 
 // Info is what is known of one file without opening it.
-type Info struct {
-	Mode         fs.FileMode
-	Size         int64
-	Dev, Ino     uint64
-	Links        uint64
-	Rdev         uint64
-	UID, GID     uint32
-	MTime, CTime time.Time
-}
+type Info = filestat.Stat
 
-// Whiteout reports a character device 0/0, overlayfs' mark for a deletion.
-func (i Info) Whiteout() bool { return i.Mode&fs.ModeCharDevice != 0 && i.Rdev == 0 }
-
-// maxMoved is how often in a row that may happen; a path that really leads above
-// the directory is refused every time.
+// maxMoved bounds how often in a row a lookup may be disturbed. EAGAIN: something
+// was renamed elsewhere while the kernel went up. EXDEV: what was found has been
+// moved out of the directory before the lookup was through, as overlayfs does
+// with what is removed; looked up again, it is gone or another one. A path that
+// really leads above the directory is refused every time.
 const maxMoved = 64
 
-func openat2(dir *os.File, path string, how *unix.OpenHow) (int, error) {
+// Lookup is openat2(2) below a directory, "" being the directory itself.
+func Lookup(dir *os.File, path string, how *unix.OpenHow) (int, error) {
 	if path == "" {
 		path = "."
 	}
 	for left := maxMoved; ; {
 		fd, err := unix.Openat2(int(dir.Fd()), path, how)
-		if err == unix.EINTR || err == unix.EAGAIN { // EAGAIN: a rename elsewhere raced with the lookup
+		if err == unix.EINTR {
 			continue
 		}
-		if err == unix.EXDEV && left > 0 {
-			// Moved out of the directory between the lookup and its end, as overlayfs
-			// does with what is removed. Looked up again, it is gone or another one.
+		if (err == unix.EAGAIN || err == unix.EXDEV) && left > 0 {
 			left--
 			continue
 		}
@@ -67,7 +59,7 @@ func openat2(dir *os.File, path string, how *unix.OpenHow) (int, error) {
 // open is openat2 of a path beneath dir; "" is dir itself.
 func open(dir *os.File, path string, flags uint64) (*os.File, error) {
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: resolve}
-	fd, err := openat2(dir, path, &how)
+	fd, err := Lookup(dir, path, &how)
 	if err != nil {
 		return nil, err
 	}
@@ -115,16 +107,15 @@ type Head struct {
 // user namespace; a fifo is not waited for, and is not read from.
 func Read(dir *os.File, path string, buf []byte) (h Head, err error) {
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: resolve}
-	fd, err := openat2(dir, path, &how)
+	fd, err := Lookup(dir, path, &how)
 	if err != nil {
 		return h, err
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return h, &fs.PathError{Op: "fstat", Path: path, Err: err}
+	if h.Info, err = filestat.OfFD(fd); err != nil {
+		return h, err
 	}
-	if h.Info = from(&st); !h.Mode.IsRegular() {
+	if !h.Mode.IsRegular() {
 		return h, &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 	}
 	if h.Xattrs, err = xattrNames(fd); err != nil {
@@ -174,23 +165,10 @@ func At(dir *os.File, path string) (Info, error) {
 }
 
 // Opened looks at an open file.
-func Opened(f *os.File) (Info, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return Info{}, &fs.PathError{Op: "fstat", Path: f.Name(), Err: err}
-	}
-	return from(&st), nil
-}
+func Opened(f *os.File) (Info, error) { return filestat.Of(f) }
 
 // Entry looks at one name of a directory, without following it.
-func Entry(dir *os.File, name string) (Info, error) {
-	var st unix.Stat_t
-	err := unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT)
-	if err != nil {
-		return Info{}, &fs.PathError{Op: "fstatat", Path: name, Err: err}
-	}
-	return from(&st), nil
-}
+func Entry(dir *os.File, name string) (Info, error) { return filestat.In(dir, name) }
 
 // Link reads where a symbolic link in a directory points.
 func Link(dir *os.File, name string) (string, error) {
@@ -248,43 +226,6 @@ func RemoveXattr(f *os.File, name string) error {
 		return &fs.PathError{Op: "fremovexattr " + name, Path: f.Name(), Err: err}
 	}
 	return nil
-}
-
-func from(st *unix.Stat_t) Info {
-	return Info{
-		Mode: mode(st.Mode), Size: st.Size, Dev: uint64(st.Dev), Ino: st.Ino, Links: uint64(st.Nlink), Rdev: uint64(st.Rdev),
-		UID: st.Uid, GID: st.Gid,
-		MTime: time.Unix(st.Mtim.Unix()), CTime: time.Unix(st.Ctim.Unix()),
-	}
-}
-
-// mode is os.FileInfo's form of st_mode.
-func mode(m uint32) fs.FileMode {
-	out := fs.FileMode(m & 0o777)
-	switch m & unix.S_IFMT {
-	case unix.S_IFDIR:
-		out |= fs.ModeDir
-	case unix.S_IFLNK:
-		out |= fs.ModeSymlink
-	case unix.S_IFIFO:
-		out |= fs.ModeNamedPipe
-	case unix.S_IFSOCK:
-		out |= fs.ModeSocket
-	case unix.S_IFBLK:
-		out |= fs.ModeDevice
-	case unix.S_IFCHR:
-		out |= fs.ModeDevice | fs.ModeCharDevice
-	}
-	if m&unix.S_ISUID != 0 {
-		out |= fs.ModeSetuid
-	}
-	if m&unix.S_ISGID != 0 {
-		out |= fs.ModeSetgid
-	}
-	if m&unix.S_ISVTX != 0 {
-		out |= fs.ModeSticky
-	}
-	return out
 }
 
 // Path opens whatever a path names, a link at its end included, for looking and

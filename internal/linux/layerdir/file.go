@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/coop-dev/coop/internal/linux/filestat"
 )
 
 // File is a regular file being written, without the bookkeeping of os.File:
@@ -56,7 +58,7 @@ func (f File) Finish(m Meta) error {
 	err := unix.Fchmod(f.fd, m.Mode)
 	if err == nil {
 		ts := times(m.Time)
-		err = futimens(f.fd, &ts)
+		err = filestat.SetTimes(f.fd, &ts)
 	}
 	if cerr := unix.Close(f.fd); err == nil {
 		err = cerr

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/coop-dev/coop/internal/linux/filestat"
 )
 
 // Mkdir makes a directory that must not be there.
@@ -112,8 +114,8 @@ func Chown(dir *os.File, name string, uid, gid uint32) error {
 
 // SetMTime sets when an open file was last modified; its time of access stays.
 func SetMTime(f *os.File, t time.Time) error {
-	ts := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(t.UnixNano())}
-	if err := futimens(int(f.Fd()), ts); err != nil {
+	ts := [2]unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(t.UnixNano())}
+	if err := filestat.SetTimes(int(f.Fd()), &ts); err != nil {
 		return failed("utimens", f.Name(), err)
 	}
 	return nil

@@ -13,16 +13,14 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/coop-dev/coop/internal/linux/beneath"
+	"github.com/coop-dev/coop/internal/linux/filestat"
 )
 
 const resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
-
-// tries bounds how often an EAGAIN of openat2 is met: the kernel gives it when
-// something was renamed while it looked.
-const tries = 64
 
 // Open opens a path below dir. What has become a fifo does not hold it up.
 func Open(dir *os.File, path string, flags int, perm fs.FileMode) (*os.File, error) {
@@ -43,17 +41,11 @@ func open(dir *os.File, path string, flags int, perm fs.FileMode, resolve uint64
 	if flags&unix.O_CREAT != 0 {
 		how.Mode = uint64(perm.Perm())
 	}
-	for range tries {
-		fd, err := unix.Openat2(int(dir.Fd()), path, &how)
-		if err == unix.EAGAIN || err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, failed("open", path, err)
-		}
-		return os.NewFile(uintptr(fd), path), nil
+	fd, err := beneath.Lookup(dir, path, &how)
+	if err != nil {
+		return nil, err
 	}
-	return nil, failed("open", path, unix.EAGAIN)
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 // OpenDir opens a directory below dir; "" and "." are dir itself.
@@ -91,33 +83,13 @@ func failed(op, path string, err error) error {
 }
 
 // Stat is what is known of one entry.
-type Stat struct {
-	Mode         fs.FileMode // type, permissions, setuid and the like
-	UID, GID     uint32
-	Dev, Ino     uint64
-	Nlink        uint64
-	Size         int64
-	MTime, CTime time.Time
-	Rdev         uint64
-}
+type Stat = filestat.Stat
 
 // Lstat looks at an entry of dir itself, a link included.
-func Lstat(dir *os.File, name string) (Stat, error) {
-	var st unix.Stat_t
-	if err := unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return Stat{}, failed("stat", name, err)
-	}
-	return from(&st), nil
-}
+func Lstat(dir *os.File, name string) (Stat, error) { return filestat.In(dir, name) }
 
 // Fstat looks at an open file.
-func Fstat(f *os.File) (Stat, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return Stat{}, failed("stat", f.Name(), err)
-	}
-	return from(&st), nil
-}
+func Fstat(f *os.File) (Stat, error) { return filestat.Of(f) }
 
 // LstatPath looks at a path below dir, following nothing.
 func LstatPath(dir *os.File, path string) (Stat, error) {
@@ -140,39 +112,4 @@ func Parent(dir *os.File, path string) (parent *os.File, name string, done func(
 		return nil, "", nil, err
 	}
 	return parent, path[i+1:], func() { parent.Close() }, nil
-}
-
-func from(st *unix.Stat_t) Stat {
-	return Stat{
-		Mode: mode(st.Mode), UID: st.Uid, GID: st.Gid, Dev: st.Dev, Ino: st.Ino, Nlink: uint64(st.Nlink), Size: st.Size,
-		MTime: time.Unix(st.Mtim.Unix()), CTime: time.Unix(st.Ctim.Unix()), Rdev: st.Rdev,
-	}
-}
-
-func mode(m uint32) fs.FileMode {
-	out := fs.FileMode(m & 0o777)
-	switch m & unix.S_IFMT {
-	case unix.S_IFDIR:
-		out |= fs.ModeDir
-	case unix.S_IFLNK:
-		out |= fs.ModeSymlink
-	case unix.S_IFIFO:
-		out |= fs.ModeNamedPipe
-	case unix.S_IFSOCK:
-		out |= fs.ModeSocket
-	case unix.S_IFBLK:
-		out |= fs.ModeDevice
-	case unix.S_IFCHR:
-		out |= fs.ModeDevice | fs.ModeCharDevice
-	}
-	if m&unix.S_ISUID != 0 {
-		out |= fs.ModeSetuid
-	}
-	if m&unix.S_ISGID != 0 {
-		out |= fs.ModeSetgid
-	}
-	if m&unix.S_ISVTX != 0 {
-		out |= fs.ModeSticky
-	}
-	return out
 }
