@@ -3,9 +3,6 @@ package client
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 
 	"github.com/coop-dev/coop/api"
@@ -27,28 +24,12 @@ func (c *Client) BuildBase(ctx context.Context, in api.BuildRequest, report func
 	if err != nil {
 		return nil, err
 	}
-	resp, err := c.send(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	for d := json.NewDecoder(resp.Body); ; {
-		var e api.BuildEvent
-		if err := d.Decode(&e); err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF // the last event never came
-			}
-			return nil, broken(ctx, err)
-		}
-		switch {
-		case e.Error != nil:
-			return nil, e.Error
-		case e.Image != nil:
-			return e.Image, nil
-		case report != nil:
+	return follow(ctx, c, req, func(e api.BuildEvent) (*api.Image, *api.Error) {
+		if e.Image == nil && e.Error == nil && report != nil {
 			report(decoded(e))
 		}
-	}
+		return e.Image, e.Error
+	})
 }
 
 func decoded(e api.BuildEvent) api.BuildEvent {

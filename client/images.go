@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -85,26 +83,10 @@ func (c *Client) imageEvents(ctx context.Context, path string, in any, report fu
 
 // followImage reads events to the last.
 func (c *Client) followImage(ctx context.Context, req *http.Request, report func(api.ImageEvent)) (*api.Image, error) {
-	resp, err := c.send(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	for d := json.NewDecoder(resp.Body); ; {
-		var e api.ImageEvent
-		if err := d.Decode(&e); err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF // the last event never came
-			}
-			return nil, broken(ctx, err)
-		}
-		switch {
-		case e.Error != nil:
-			return nil, e.Error
-		case e.Image != nil:
-			return e.Image, nil
-		case report != nil:
+	return follow(ctx, c, req, func(e api.ImageEvent) (*api.Image, *api.Error) {
+		if e.Image == nil && e.Error == nil && report != nil {
 			report(e)
 		}
-	}
+		return e.Image, e.Error
+	})
 }

@@ -63,15 +63,11 @@ func (o *approveOptions) run(ctx context.Context, a *app, args []string) error {
 	if err := o.check(a, args); err != nil {
 		return err
 	}
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, nil)
-	if err != nil {
-		return err
-	}
 	req, err := o.request(ctx, a, c, ref, args)
 	if err != nil || req == nil {
 		return err

@@ -67,15 +67,11 @@ func (o *attachOptions) run(ctx context.Context, a *app, args []string) error {
 	if tty == nil {
 		return errNoTerminal("coop logs shows what a terminal printed, coop exec runs a command without one")
 	}
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, args)
-	if err != nil {
-		return err
-	}
 	sb, err := c.Get(ctx, ref)
 	if err != nil {
 		return err

@@ -38,15 +38,11 @@ func diff(ctx context.Context, a *app, o diffOptions, args []string) error {
 	if o.stat && o.nameOnly {
 		return &usageError{message: "--stat and --name-only exclude each other", hint: "coop diff --help"}
 	}
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, nil)
-	if err != nil {
-		return err
-	}
 	paths, err := a.workspacePaths(ctx, c, ref, args)
 	if err != nil {
 		return err

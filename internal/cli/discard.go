@@ -36,15 +36,11 @@ func discard(ctx context.Context, a *app, args []string) error {
 
 // onReviewed connects and finds the sandbox.
 func (a *app) onReviewed(ctx context.Context, args []string, do func(c *client.Client, ref string) error) error {
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, args)
-	if err != nil {
-		return err
-	}
 	return do(c, ref)
 }
 

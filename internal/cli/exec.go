@@ -73,15 +73,11 @@ func (o *execOptions) run(ctx context.Context, a *app, asked bool) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, o.sandbox)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, o.sandbox)
-	if err != nil {
-		return err
-	}
 	if tty != nil {
 		return commandEnd(a.openTerminal(ctx, c, tty, ref, onTerminal(req), o.exec.view))
 	}

@@ -70,15 +70,11 @@ func (o *logsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return &usageError{message: "-n needs a number above 0"}
 	}
 	ctx := cmd.Context()
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, args)
-	if err != nil {
-		return err
-	}
 	return o.print(ctx, a, c, ref)
 }
 

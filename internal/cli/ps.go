@@ -25,15 +25,11 @@ func newPs(a *app) *cobra.Command {
 }
 
 func ps(ctx context.Context, a *app, args []string) error {
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, args)
-	if err != nil {
-		return err
-	}
 	list, err := c.Processes(ctx, ref)
 	if err != nil {
 		return err

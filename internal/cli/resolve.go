@@ -11,6 +11,21 @@ import (
 	"github.com/coop-dev/coop/client"
 )
 
+// reach connects and finds the sandbox a verb is about. Who gets a client closes
+// it.
+func (a *app) reach(ctx context.Context, words []string) (*client.Client, string, error) {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	ref, err := a.resolve(ctx, c, words)
+	if err != nil {
+		c.Close()
+		return nil, "", err
+	}
+	return c, ref, nil
+}
+
 // resolve finds which sandbox a verb is about: the word given, else -s, else
 // the sandbox of the current directory or of the nearest one above that has
 // any. Names, ids and prefixes are the daemon's business.

@@ -20,15 +20,11 @@ stays attached. A stopped sandbox is started.`,
 }
 
 func restart(ctx context.Context, a *app, args []string) error {
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, args)
-	if err != nil {
-		return err
-	}
 	sb, err := c.Get(ctx, ref)
 	if err != nil {
 		return err

@@ -47,15 +47,11 @@ func (o *shellOptions) run(ctx context.Context, a *app, args []string, given boo
 	case given && o.fresh:
 		return &usageError{message: "-c and --new contradict each other"}
 	}
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, args)
-	if err != nil {
-		return err
-	}
 	if tty := a.localTerminal(); tty != nil {
 		return o.onTerminal(ctx, a, c, tty, ref)
 	}

@@ -18,15 +18,11 @@ func newStart(a *app) *cobra.Command {
 }
 
 func start(ctx context.Context, a *app, args []string) error {
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, args)
-	if err != nil {
-		return err
-	}
 	sb, err := c.Start(ctx, ref)
 	if err != nil {
 		return err

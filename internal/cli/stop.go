@@ -34,15 +34,11 @@ func (o *stopOptions) run(ctx context.Context, a *app, args []string) error {
 	if o.grace < 0 {
 		return &usageError{message: "--grace cannot be negative"}
 	}
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, args)
-	if err != nil {
-		return err
-	}
 	sb, err := c.Stop(ctx, ref, api.StopRequest{Grace: api.Duration(o.grace)})
 	if err != nil {
 		return err

@@ -35,15 +35,11 @@ func newTerminalLs(a *app) *cobra.Command {
 }
 
 func terminalLs(ctx context.Context, a *app, args []string) error {
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, args)
-	if err != nil {
-		return err
-	}
 	list, err := c.Terminals(ctx, ref)
 	if err != nil {
 		return err
@@ -130,15 +126,11 @@ func terminalKill(ctx context.Context, a *app, word string) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, nil)
-	if err != nil {
-		return err
-	}
 	return c.KillTerminal(ctx, ref, n)
 }
 
@@ -158,15 +150,11 @@ func terminalRestart(ctx context.Context, a *app, word string) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.connect(ctx)
+	c, ref, err := a.reach(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ref, err := a.resolve(ctx, c, nil)
-	if err != nil {
-		return err
-	}
 	sb, err := c.Get(ctx, ref)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"unicode/utf8"
@@ -106,38 +105,16 @@ func (s *Server) buildBase(w http.ResponseWriter, r *http.Request) error {
 	if err := sandbox.ValidateEnv(req.Env); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	stop := context.AfterFunc(s.closing, func() { cancel(errClosing) })
-	defer stop()
-	out := &buildLines{w: w, rc: http.NewResponseController(w)}
-	img, err := bases.Build(ctx, engine.BuildRequest{
-		Image: imageOr(req.Image), Build: *buildOf(&req.Build), Name: req.Name, NoCache: req.NoCache, Env: req.Env, Actor: actor(r),
-	}, out.progress)
-	if err != nil && !out.begun {
-		return err
-	}
-	last := api.BuildEvent{}
-	if err != nil {
-		e := wireError(err)
-		s.logFailure(r, httpStatus(e.Code), err)
-		last.Error = &e
-	} else {
+	return s.streamLines(w, r, func(ctx context.Context, out *eventLines) (any, error) {
+		img, err := bases.Build(ctx, engine.BuildRequest{
+			Image: imageOr(req.Image), Build: *buildOf(&req.Build), Name: req.Name, NoCache: req.NoCache, Env: req.Env, Actor: actor(r),
+		}, func(p engine.BuildProgress) { out.write(buildEvent(p)) })
 		shown := imageOf(img, false)
-		last.Image = &shown
-	}
-	out.write(last)
-	return nil
+		return api.BuildEvent{Image: &shown}, err
+	}, func(e *api.Error) any { return api.BuildEvent{Error: e} })
 }
 
-// buildLines writes events.
-type buildLines struct {
-	w     http.ResponseWriter
-	rc    *http.ResponseController
-	begun bool
-}
-
-func (l *buildLines) progress(p engine.BuildProgress) {
+func buildEvent(p engine.BuildProgress) api.BuildEvent {
 	e := api.BuildEvent{Step: p.Step, Steps: p.Steps, Status: string(p.Status)}
 	if p.Status != engine.StepOutput {
 		e.Text = p.Text
@@ -145,20 +122,5 @@ func (l *buildLines) progress(p engine.BuildProgress) {
 	if e.Output = string(p.Output); !utf8.Valid(p.Output) {
 		e.Output, e.Encoding = base64.StdEncoding.EncodeToString(p.Output), "base64"
 	}
-	l.write(e)
-}
-
-func (l *buildLines) write(e api.BuildEvent) {
-	if !l.begun {
-		l.begun = true
-		l.w.Header().Set("Content-Type", "application/x-ndjson")
-		l.w.Header().Set("Cache-Control", "no-store")
-		l.w.WriteHeader(http.StatusOK)
-	}
-	b, err := json.Marshal(e)
-	if err != nil {
-		return // plain strings and numbers always encode
-	}
-	_, _ = l.w.Write(append(b, '\n')) // a client that has gone ends the context
-	_ = l.rc.Flush()
+	return e
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -173,48 +172,29 @@ func (b *uploadBody) Read(p []byte) (int, error) {
 
 type fetchImage func(context.Context, Images, func(image.Progress)) (image.Image, error)
 
-// streamImage answers line by line. An error before the first line is an
-// ordinary answer; afterwards it is the last line. A client that goes away ends
-// the work, and so does the daemon when it shuts down: what is here is kept.
+// streamImage answers line by line; what is here when it breaks off is kept.
 func (s *Server) streamImage(w http.ResponseWriter, r *http.Request, fetch fetchImage) error {
 	store, err := s.images()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	stop := context.AfterFunc(s.closing, func() { cancel(errClosing) })
-	defer stop()
-	out := &eventLines{w: w, rc: http.NewResponseController(w)}
-	img, err := fetch(ctx, store, out.progress)
-	if err != nil && !out.begun {
-		return err
-	}
-	last := api.ImageEvent{}
-	if err != nil {
-		e := wireError(err)
-		s.logFailure(r, httpStatus(e.Code), err)
-		last.Error = &e
-	} else {
+	return s.streamLines(w, r, func(ctx context.Context, out *eventLines) (any, error) {
+		img, err := fetch(ctx, store, (&imageLines{out: out}).progress)
 		shown := imageOf(img, false)
-		last.Image = &shown
-	}
-	out.write(last)
-	return nil
+		return api.ImageEvent{Image: &shown}, err
+	}, func(e *api.Error) any { return api.ImageEvent{Error: e} })
 }
 
-// eventLines writes events, sparing the client what it cannot show anyway.
-type eventLines struct {
-	w     http.ResponseWriter
-	rc    *http.ResponseController
-	begun bool
-	last  map[string]time.Time // of the numbers of each layer
+// imageLines spares the client what it cannot show anyway.
+type imageLines struct {
+	out  *eventLines
+	last map[string]time.Time // of the numbers of each layer
 }
 
 // often is how often numbers of one layer are worth a line.
 const often = 100 * time.Millisecond
 
-func (l *eventLines) progress(p image.Progress) {
+func (l *imageLines) progress(p image.Progress) {
 	if p.Status == image.Resolving {
 		return // nothing to show, and an error can still have a status of its own
 	}
@@ -227,22 +207,7 @@ func (l *eventLines) progress(p image.Progress) {
 			l.last[p.Layer] = now
 		}
 	}
-	l.write(api.ImageEvent{Layer: p.Layer, Status: string(p.Status), Done: p.Done, Total: p.Total})
-}
-
-func (l *eventLines) write(e api.ImageEvent) {
-	if !l.begun {
-		l.begun = true
-		l.w.Header().Set("Content-Type", "application/x-ndjson")
-		l.w.Header().Set("Cache-Control", "no-store")
-		l.w.WriteHeader(http.StatusOK)
-	}
-	b, err := json.Marshal(e)
-	if err != nil {
-		return // only the raw configuration could fail, and it is not in here
-	}
-	_, _ = l.w.Write(append(b, '\n')) // a client that has gone ends the context
-	_ = l.rc.Flush()
+	l.out.write(api.ImageEvent{Layer: p.Layer, Status: string(p.Status), Done: p.Done, Total: p.Total})
 }
 
 func imageOf(img image.Image, raw bool) api.Image {
