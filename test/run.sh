@@ -31,7 +31,8 @@ install_tools
 bash test/lint.sh
 
 say "unit tests, with the race detector"
-CGO_ENABLED=1 go test -race -shuffle=on $(go list ./... | grep -v '/test/\(script\|escape\|fault\|tty\)$')
+go build -o bin/verdict ./test/verdict # fails on a skip where CI is set
+CGO_ENABLED=1 go test -json -race -shuffle=on $(go list ./... | grep -v '/test/\(script\|escape\|fault\|tty\)$') | bin/verdict
 
 # The suites run as other users too, so they live outside of the checkout.
 work=$(mktemp -d /tmp/coop-test.XXXXXX)
